@@ -1,0 +1,123 @@
+package tree
+
+import (
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Kind says what happened.
+type Kind uint8
+
+// What can happen to a node.
+const (
+	Receive    Kind = iota + 1 // Msg came from From; its Event, if any, is verified
+	Gone                       // the connection to From is lost, or dialling it failed
+	Routes                     // the routing table or the set of connected peers changed
+	Looked                     // a lookup ended: Nearest, nearest first, without self; OK false if it failed
+	JoinGroup                  // the application joins: Group, Cursor, Recent
+	LeaveGroup                 // the application leaves: Group
+	Publish                    // the application publishes Event; Want receipts are asked for
+	Stored                     // the application holds the event of Stamp in Group durably
+	Tick                       // the deadline is reached
+	Close                      // the node shuts down: tell the neighbours
+)
+
+// Input is one thing that happened. It is a union: Kind says which fields count.
+type Input struct {
+	Kind    Kind
+	From    overlay.ID
+	Msg     *Message
+	Group   multicast.Group
+	Event   multicast.Event
+	Stamp   multicast.Stamp
+	Want    int
+	Cursor  []multicast.Stamp // JoinGroup: up to where each line is held without a hole
+	Recent  []multicast.Event // JoinGroup: latest events held, oldest first, to serve others from
+	Nearest []overlay.ID
+	OK      bool
+}
+
+// Outbox collects what a Step wants done. The caller owns it, carries it out
+// in order (sends, then lookups, then deliveries and notices) and resets it.
+type Outbox struct {
+	Sends      []Send
+	Lookups    []multicast.Group
+	Deliveries []multicast.Delivery
+	Kept       []multicast.Event // events to hold durably under a lease, this node being near the root
+	Notices    []Notice
+}
+
+// Send is a message to put on the way. If To is not connected it is dialled;
+// if that fails a Gone input says so.
+type Send struct {
+	To  overlay.ID
+	Msg *Message
+}
+
+// Reset empties the outbox and keeps its memory.
+func (o *Outbox) Reset() {
+	clear(o.Sends)
+	clear(o.Deliveries)
+	clear(o.Kept)
+	clear(o.Notices)
+	o.Sends, o.Lookups, o.Deliveries, o.Kept, o.Notices =
+		o.Sends[:0], o.Lookups[:0], o.Deliveries[:0], o.Kept[:0], o.Notices[:0]
+}
+
+// NoticeKind says what a notice is about.
+type NoticeKind uint8
+
+// What the application is told besides deliveries.
+const (
+	Attached     NoticeKind = iota + 1 // the group has a way to its top: Path; Root if this node is it
+	DetachedNow                        // the group lost its way to the top; a new one is being sought
+	Missing                            // From..To of Stamp's line could not be had from any node: use HTTP
+	Overdue                            // Stamp's source promised a sign of life and gave none: use HTTP
+	BeatDue                            // the line this node publishes was silent for its TTL: publish a heartbeat
+	Receipt                            // Peers hold the event of Stamp durably
+	GroupDropped                       // this node no longer serves the group at all
+)
+
+// Notice tells the application what it may want to act on or to show.
+type Notice struct {
+	Kind  NoticeKind
+	Group multicast.Group
+	Stamp multicast.Stamp
+	From  uint64
+	To    uint64
+	Root  bool
+	Peers []overlay.ID
+	After time.Duration // Overdue: how long nothing was heard
+}
+
+// GroupStatus is a group as this node sees it, for people and tests.
+type GroupStatus struct {
+	Group    multicast.Group
+	Member   bool
+	Root     bool
+	Attached bool
+	Parent   overlay.ID // empty at the root
+	Children []overlay.ID
+	Lazy     []overlay.ID
+	Path     []overlay.ID // top first, the parent last
+	Heads    []multicast.Stamp
+	Buffered int
+}
+
+// Counters count what a node did and refused, by reason. They only grow.
+type Counters struct {
+	Delivered   uint64
+	Duplicates  uint64 // payloads that came again
+	Stale       uint64 // events of an older epoch or out of the window
+	Gaps        uint64
+	Recovered   uint64
+	Missing     uint64
+	Refused     uint64 // joins refused
+	Unasked     uint64 // data from a node that is no neighbour in the group
+	LinesFull   uint64 // events of one source too many
+	Malformed   uint64
+	Rejoins     uint64
+	LoopsBroken uint64
+}

@@ -1,0 +1,109 @@
+package tree
+
+import (
+	"fmt"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Type says what a message means.
+type Type uint8
+
+// The messages. "Edge" is the number a child chose for one attempt to hang
+// below one parent; every message about that edge repeats it, so that what
+// belongs to an older attempt is recognised and ignored.
+const (
+	Join   Type = iota + 1 // child → parent: adopt me. Edge, Heads (cursor), Flags, Hops, Path (if moving: none)
+	Ack                    // parent → child: adopted. Edge, Ver, Path (top first, the parent last), Heads, Peers (members met)
+	Refuse                 // parent → child: not me. Edge, Reason, Peers (try these, best first)
+	Leave                  // child → parent: I am gone. Edge
+	Drop                   // parent → child: you are no child of mine. Edge, Reason, Peers
+	Path                   // parent → child: my way to the top changed. Edge, Ver, Path (empty: I am detached)
+	Data                   // an event. Event, Via, Hops, Want (receipts wanted), Flags
+	Heads                  // what the sender has, for every group it lists. Entries
+	Pull                   // send me these. Stamp{Source, Epoch}, From, To (inclusive)
+	Lack                   // answer to Pull: I do not have these. Stamp, From, To
+	Walk                   // a member looks for a lazy link. Peers[0] is the member, Hops the steps left
+	Link                   // be my lazy link. Path
+	Linked                 // I am yours now. Path
+	Unlink                 // I am not (any more)
+	Ping                   // keep-alive of the pair of nodes: Digest of the edges they share
+	Pong                   // answer to a Ping
+	Sync                   // digests differ: these are the edges I see between us. Entries
+	Held                   // receipt: Peers hold the event of Stamp durably
+)
+
+var typeNames = [...]string{"?", "join", "ack", "refuse", "leave", "drop", "path", "data", "heads", "pull", "lack",
+	"walk", "link", "linked", "unlink", "ping", "pong", "sync", "held"}
+
+func (t Type) String() string {
+	if int(t) < len(typeNames) {
+		return typeNames[t]
+	}
+	return fmt.Sprintf("type(%d)", uint8(t))
+}
+
+// Known reports whether t is a type this version speaks.
+func (t Type) Known() bool { return t >= Join && t <= Held }
+
+// Flags qualify a message.
+type Flags uint8
+
+// The flags.
+const (
+	Detached  Flags = 1 << iota // Join: I have no parent now
+	Fresh                       // Join: I have no cursor, send what your buffer holds
+	Replica                     // Data: keep it under a lease, you are near the root; Join: none
+	AsParent                    // Entry of a Sync: the sender is the parent of this edge
+	Reachable                   // Join, Link: others can dial me
+)
+
+// Reason says why an edge was refused or dropped.
+type Reason uint8
+
+// The reasons.
+const (
+	Full     Reason = iota + 1 // the group's children or the node's are at their cap
+	Loop                       // the joiner is on the way to the top
+	Busy                       // the sender is moving; again in a moment
+	Unknown                    // no such edge here (a restart, most likely)
+	Closing                    // the sender is shutting down
+	NoDirect                   // the sender is no parent: nobody can dial it
+)
+
+func (r Reason) String() string {
+	return [...]string{"none", "full", "loop", "busy", "unknown edge", "closing", "not dialable"}[min(r, 6)]
+}
+
+// Message is what one node sends another. It is a union: the type says which
+// fields count. A message is owned by its receiver; what it points to is
+// shared and never modified.
+type Message struct {
+	Type    Type
+	Flags   Flags
+	Reason  Reason
+	Via     multicast.Via
+	Hops    uint8
+	Want    uint8
+	Group   multicast.Group
+	Edge    uint64
+	Ver     uint64
+	Digest  uint64
+	Stamp   multicast.Stamp
+	From    uint64
+	To      uint64
+	Event   *multicast.Event
+	Path    []overlay.ID
+	Peers   []overlay.ID
+	Heads   []multicast.Stamp
+	Entries []Entry
+}
+
+// Entry is one group's line in a Heads or Sync message.
+type Entry struct {
+	Group multicast.Group
+	Edge  uint64            // Sync
+	Flags Flags             // Sync
+	Heads []multicast.Stamp // Heads
+}
