@@ -85,10 +85,11 @@ type Event struct {
 	Body  []byte
 }
 
-// Delivery is an event as the group's member gets it.
+// Delivery is an event as the group's member gets it. What a member publishes
+// itself is not delivered to it.
 type Delivery struct {
 	Event  Event
-	From   overlay.ID    // the neighbour it came from; empty for one's own
+	From   overlay.ID    // the neighbour it came from
 	Via    Via           // how it came
 	Hops   int           // edges from the source, 0 if unknown
 	Cursor uint64        // every seq of the line up to this one is delivered or given up

@@ -18,6 +18,7 @@ const (
 	Looked                     // a lookup ended: Nearest, nearest first, without self; OK false if it failed
 	JoinGroup                  // the application joins: Group, Cursor, Recent
 	LeaveGroup                 // the application leaves: Group
+	Lease                      // the application still holds Recent of Group for others, from before a restart
 	Publish                    // the application publishes Event; Want receipts are asked for
 	Stored                     // the application holds the event of Stamp in Group durably
 	Tick                       // the deadline is reached
@@ -34,7 +35,7 @@ type Input struct {
 	Stamp   multicast.Stamp
 	Want    int
 	Cursor  []multicast.Stamp // JoinGroup: up to where each line is held without a hole
-	Recent  []multicast.Event // JoinGroup: latest events held, oldest first, to serve others from
+	Recent  []multicast.Event // JoinGroup, Lease: latest events held, oldest first, to serve others from
 	Nearest []overlay.ID
 	OK      bool
 }

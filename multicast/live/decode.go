@@ -1,0 +1,156 @@
+package live
+
+import (
+	"math"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/live/internal/wire"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	"google.golang.org/protobuf/proto"
+)
+
+// contact is a node named in a message, and where its sender says it can be
+// dialled.
+type contact struct {
+	id    overlay.ID
+	addrs [][]byte
+}
+
+// unmarshal ignores fields of later versions without keeping their bytes.
+var unmarshal = proto.UnmarshalOptions{DiscardUnknown: true}
+
+// decode reads a frame. The event, if there is one, has only its body: the
+// rest of it is not sent but taken out of the body by verification. The frame
+// is not kept.
+func decode(frame []byte) (*tree.Message, []contact, reason) {
+	if len(frame) > MaxFrame {
+		return nil, nil, frameTooLarge
+	}
+	if r := frameShape.census(frame); r != "" {
+		return nil, nil, r
+	}
+	var f wire.Frame
+	if err := unmarshal.Unmarshal(frame, &f); err != nil {
+		return nil, nil, frameMalformed
+	}
+	if f.Type > math.MaxUint8 || !tree.Type(f.Type).Known() {
+		return nil, nil, frameType
+	}
+	if !numbersWithin(&f) {
+		return nil, nil, frameBounds
+	}
+	m := &tree.Message{
+		Type:   tree.Type(f.Type),
+		Flags:  tree.Flags(f.Flags),
+		Reason: tree.Reason(f.Reason),
+		Via:    multicast.Via(f.Via),
+		Hops:   uint8(f.Hops),
+		Want:   uint8(f.Want),
+		Edge:   f.Edge,
+		Ver:    f.Ver,
+		Digest: f.Digest,
+		Stamp:  stampIn(f.Stamp),
+		From:   f.From,
+		To:     f.To,
+		Heads:  stampsIn(f.Heads),
+	}
+	copy(m.Group[:], f.Group)
+	if len(f.Event) > 0 {
+		m.Event = &multicast.Event{Body: f.Event}
+	}
+	contacts, r := nodesIn(&f, m)
+	for _, e := range f.Entries {
+		m.Entries = append(m.Entries, entryIn(e))
+	}
+	if r == "" && (m.Event != nil) != (m.Type == tree.Data) {
+		r = frameMalformed
+	}
+	if r != "" {
+		return nil, nil, r
+	}
+	return m, contacts, ""
+}
+
+// nodesIn resolves the places in the list of nodes. Every node listed has to
+// be mentioned: the list is no way to plant addresses.
+func nodesIn(f *wire.Frame, m *tree.Message) ([]contact, reason) {
+	if len(f.Path) > maxPath || len(f.Peers) > maxPeers {
+		return nil, frameTooMany
+	}
+	contacts := make([]contact, 0, len(f.Nodes))
+	for _, n := range f.Nodes {
+		contacts = append(contacts, contact{overlay.ID(n.Id), n.Addrs})
+	}
+	mentioned := make([]bool, len(contacts))
+	resolve := func(places []uint32) (ids []overlay.ID) {
+		for _, at := range places {
+			if int(at) >= len(contacts) {
+				return nil
+			}
+			mentioned[at] = true
+			ids = append(ids, contacts[at].id)
+		}
+		return ids
+	}
+	m.Path, m.Peers = resolve(f.Path), resolve(f.Peers)
+	if len(m.Path) != len(f.Path) || len(m.Peers) != len(f.Peers) {
+		return nil, frameMalformed
+	}
+	for _, yes := range mentioned {
+		if !yes {
+			return nil, frameMalformed
+		}
+	}
+	return contacts, ""
+}
+
+// numbersWithin checks what census cannot see: the values of numbers. They
+// are narrowed and added to from here on.
+func numbersWithin(f *wire.Frame) bool {
+	if max(f.Flags, f.Reason, f.Hops, f.Want) > math.MaxUint8 || f.Via > uint32(multicast.ViaLazy) ||
+		max(f.From, f.To) > maxNumber || !stampWithin(f.Stamp) || !stampsWithin(f.Heads) {
+		return false
+	}
+	for _, e := range f.Entries {
+		if e.Flags > math.MaxUint8 || !stampsWithin(e.Heads) {
+			return false
+		}
+	}
+	return true
+}
+
+func stampWithin(s *wire.Stamp) bool {
+	return max(s.GetEpoch(), s.GetSeq(), s.GetBeat()) <= maxNumber
+}
+
+func stampsWithin(stamps []*wire.Stamp) bool {
+	for _, s := range stamps {
+		if !stampWithin(s) {
+			return false
+		}
+	}
+	return true
+}
+
+func entryIn(e *wire.Entry) tree.Entry {
+	entry := tree.Entry{Edge: e.Edge, Flags: tree.Flags(e.Flags), Heads: stampsIn(e.Heads)}
+	copy(entry.Group[:], e.Group)
+	return entry
+}
+
+func stampIn(s *wire.Stamp) (out multicast.Stamp) {
+	if s != nil {
+		copy(out.Source[:], s.Source)
+		out.Epoch, out.Seq, out.Beat = s.Epoch, s.Seq, s.Beat
+	}
+	return out
+}
+
+func stampsIn(stamps []*wire.Stamp) []multicast.Stamp {
+	var out []multicast.Stamp
+	for _, s := range stamps {
+		out = append(out, stampIn(s))
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+// Package live runs the tree protocol of package multicast/tree over a real
+// overlay: one goroutine owns the tree's node, and everything that comes from
+// the network is decoded, bounded and verified before that node sees it.
+//
+// A [Loop] is made with [New] over an [Overlay] and run with [Loop.Run]. The
+// overlay hands it frames, lost peers and changed routes ([Loop.Frame],
+// [Loop.Gone], [Loop.Routes]); the application joins, leaves and publishes,
+// and hears back through the callbacks of [Config].
+//
+// # The way of a frame
+//
+// Frames are judged on the overlay's goroutines, cheapest check first: size;
+// a census of the fields that allocates nothing; decoding; the sender's rate;
+// then, for an event, its signature and the application's judgement of its
+// key. What passes goes through a bounded mailbox to the loop. A frame that
+// fails is dropped and counted under a typed reason ([Loop.Counters]).
+//
+// The mailbox is bounded in bytes, and senders wait for room in the order they
+// came: a flooding peer delays itself, not the others, and nothing is lost.
+//
+// # Invariants
+//
+//  1. An event that is stepped carries the stamp, the group and the TTL that
+//     its source signed; they are never sent beside the envelope. A message
+//     about one group cannot carry an event of another.
+//  2. What the judge refuses is neither delivered nor forwarded. What it does
+//     not know yet waits in a small budget of its own and is judged again when
+//     the application asks for it ([Loop.Recheck]).
+//  3. A peer is charged only for what an honest forwarder cannot have sent: an
+//     envelope that is malformed, forged or of another group. What the judge
+//     refuses is not charged, since a forwarder need not know the feed's key;
+//     otherwise anybody could cut a member off by speaking into the tree.
+//  4. Each node named in a message travels with addresses as its sender knows
+//     them, and no other node does. Addresses are hints: the overlay's dial
+//     proves who is there.
+//  5. A node joins for itself: a join is from the peer at the other end of the
+//     authenticated stream, or it is dropped.
+//  6. Callbacks come from the loop's goroutine, in the order in which the tree
+//     produced them, and may call any method of the Loop but Run.
+//
+// FeedTree §4.2 (events are pushed along the tree and verified by whoever
+// receives them) and §4.4 (signed, numbered events) are what this package
+// joins. The wire is in internal/wire/wire.proto.
+package live

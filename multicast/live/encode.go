@@ -1,0 +1,173 @@
+package live
+
+import (
+	"fmt"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/live/internal/wire"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	"google.golang.org/protobuf/proto"
+)
+
+// errBounds says that a message is larger than a frame may be. The tree's own
+// caps are below those of the wire, so it means that the two disagree.
+type errBounds struct {
+	typ  tree.Type
+	what string
+}
+
+func (e errBounds) Error() string {
+	return fmt.Sprintf("a %v message has more %s than a frame takes", e.typ, e.what)
+}
+
+// addressBook says where a node can be dialled, nil or empty if unknown.
+type addressBook func(overlay.ID) [][]byte
+
+// encode returns the frames that carry a message: one, but for heads of very
+// many groups, which mean the same when told in parts.
+func encode(m *tree.Message, addrs addressBook) ([][]byte, error) {
+	frame, err := encodeOne(m, addrs)
+	if err == nil {
+		return [][]byte{frame}, nil
+	}
+	if m.Type != tree.Heads || len(m.Entries) < 2 {
+		return nil, err
+	}
+	half := len(m.Entries) / 2
+	var frames [][]byte
+	for _, entries := range [][]tree.Entry{m.Entries[:half], m.Entries[half:]} {
+		part := *m
+		part.Entries = entries
+		more, err := encode(&part, addrs)
+		if err != nil {
+			return nil, err
+		}
+		frames = append(frames, more...)
+	}
+	return frames, nil
+}
+
+func encodeOne(m *tree.Message, addrs addressBook) ([]byte, error) {
+	if what := oversize(m); what != "" {
+		return nil, errBounds{m.Type, what}
+	}
+	f := &wire.Frame{
+		Type:   uint32(m.Type),
+		Flags:  uint32(m.Flags),
+		Reason: uint32(m.Reason),
+		Via:    uint32(m.Via),
+		Hops:   uint32(m.Hops),
+		Want:   uint32(m.Want),
+		Edge:   m.Edge,
+		Ver:    m.Ver,
+		Digest: m.Digest,
+		From:   m.From,
+		To:     m.To,
+		Heads:  stampsOut(m.Heads),
+	}
+	if m.Group != (multicast.Group{}) {
+		f.Group = m.Group[:]
+	}
+	if m.Stamp != (multicast.Stamp{}) {
+		f.Stamp = stampOut(m.Stamp)
+	}
+	if m.Event != nil {
+		f.Event = m.Event.Body
+	}
+	f.Nodes, f.Path, f.Peers = nodesOut(m, addrs)
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		f.Entries = append(f.Entries, &wire.Entry{
+			Group: e.Group[:], Edge: e.Edge, Flags: uint32(e.Flags), Heads: stampsOut(e.Heads),
+		})
+	}
+	frame, err := proto.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("encode a %v message: %w", m.Type, err)
+	}
+	if len(frame) > MaxFrame {
+		return nil, errBounds{m.Type, "bytes"}
+	}
+	return frame, nil
+}
+
+// oversize names the part of a message that is beyond its bound, if one is.
+func oversize(m *tree.Message) string {
+	switch {
+	case len(m.Path) > maxPath:
+		return "steps in its path"
+	case len(m.Peers) > maxPeers:
+		return "peers"
+	case len(m.Heads) > maxHeads:
+		return "heads"
+	case len(m.Entries) > maxEntries:
+		return "entries"
+	case m.Event != nil && len(m.Event.Body) > MaxEvent:
+		return "bytes in its event"
+	case (m.Type == tree.Data) != (m.Event != nil && len(m.Event.Body) > 0):
+		return "or fewer events"
+	}
+	for i := range m.Entries {
+		if len(m.Entries[i].Heads) > maxHeads {
+			return "heads in an entry"
+		}
+	}
+	for _, ids := range [][]overlay.ID{m.Path, m.Peers} {
+		for _, id := range ids {
+			if len(id) == 0 || len(id) > maxID {
+				return "or fewer bytes in a node's ID"
+			}
+		}
+	}
+	return ""
+}
+
+// nodesOut lists the nodes a message mentions, each once with its addresses,
+// and the path and the peers as places in that list.
+func nodesOut(m *tree.Message, addrs addressBook) (nodes []*wire.Node, path, peers []uint32) {
+	place := func(ids []overlay.ID) []uint32 {
+		var places []uint32
+		for _, id := range ids {
+			at := -1
+			for i, n := range nodes { // at most 96, mostly under 10
+				if string(n.Id) == string(id) {
+					at = i
+				}
+			}
+			if at < 0 {
+				at = len(nodes)
+				nodes = append(nodes, &wire.Node{Id: []byte(id), Addrs: addrsOut(addrs(id))})
+			}
+			places = append(places, uint32(at))
+		}
+		return places
+	}
+	path = place(m.Path)
+	peers = place(m.Peers)
+	return nodes, path, peers
+}
+
+// addrsOut cuts an address list to what a frame takes. The overlay puts the
+// better addresses first.
+func addrsOut(addrs [][]byte) [][]byte {
+	var out [][]byte
+	for _, a := range addrs {
+		if len(a) > 0 && len(a) <= maxAddr && len(out) < maxAddrs {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func stampOut(s multicast.Stamp) *wire.Stamp {
+	return &wire.Stamp{Source: s.Source[:], Epoch: s.Epoch, Seq: s.Seq, Beat: s.Beat}
+}
+
+func stampsOut(stamps []multicast.Stamp) []*wire.Stamp {
+	var out []*wire.Stamp
+	for i := range stamps {
+		out = append(out, stampOut(stamps[i]))
+	}
+	return out
+}

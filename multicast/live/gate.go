@@ -1,0 +1,149 @@
+package live
+
+import (
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	"github.com/feedtree/feedtree/signing"
+)
+
+// Verdict is the application's answer to whether a source may speak on a feed.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Accept  Verdict = iota + 1 // deliver and forward
+	Refuse                     // drop, and count under the reason given
+	Unknown                    // hold for a while: the feed's key is not known yet
+)
+
+// Judge decides about an envelope whose signature is right: is its key one
+// that may speak in its group, is its time credible. It is called from many
+// goroutines at once, again for each copy of an event that comes, and should
+// answer from memory. The reason of a refusal is a few fixed words, since
+// refusals are counted by it.
+type Judge func(*signing.Envelope) (verdict Verdict, reason string)
+
+// item is one thing for the loop to step, and the envelope of its event.
+type item struct {
+	input tree.Input
+	env   *signing.Envelope
+	done  func() // gives back the room the item took; nil if it took none
+}
+
+// gate lets verified messages in. It is safe for concurrent use.
+type gate struct {
+	judge   Judge
+	opened  opened
+	held    held
+	rates   rates
+	refused refusals
+}
+
+// admit decides about a frame. It returns false for what is not to be stepped
+// now: dropped and counted, or held.
+func (g *gate) admit(now time.Time, from overlay.ID, frame []byte) (item, []contact, bool) {
+	m, contacts, why := decode(frame)
+	if why == "" {
+		why = g.cheap(now, from, m)
+	}
+	if why != "" {
+		g.refused.count(why)
+		return item{}, nil, false
+	}
+	it := item{input: tree.Input{Kind: tree.Receive, From: from, Msg: m}}
+	if m.Event != nil && !g.verified(now, &it) {
+		return item{}, nil, false
+	}
+	return it, contacts, true
+}
+
+// cheap is what can be said against a message without cryptography.
+func (g *gate) cheap(now time.Time, from overlay.ID, m *tree.Message) reason {
+	if m.Type == tree.Join && len(m.Peers) > 0 {
+		return frameSender
+	}
+	return g.rates.allow(now, from, m.Type)
+}
+
+// verified checks the event of a message, fills in what its source signed,
+// and has it judged.
+func (g *gate) verified(now time.Time, it *item) bool {
+	m := it.input.Msg
+	env, err := g.opened.open(m.Event.Body)
+	why := reason("event: " + signing.ReasonOf(err))
+	switch {
+	case err == nil && env.Group == m.Group:
+		*m.Event = eventOf(env)
+		it.env = env
+		return g.judged(now.Add(maxHeldFor), *it)
+	case err == nil:
+		why = eventGroup
+	}
+	g.refused.count(why)
+	if signing.ReasonOf(err) != signing.ReasonUnsupported { // that may come from a later version
+		g.rates.charge(now, it.input.From)
+	}
+	return false
+}
+
+// judged asks the judge. What it does not know is held for as long as until;
+// if a recheck came between, it may be known by now.
+func (g *gate) judged(until time.Time, it item) bool {
+	for {
+		generation := g.held.now()
+		verdict, why := Accept, ""
+		if g.judge != nil {
+			verdict, why = g.judge(it.env)
+		}
+		switch verdict {
+		case Accept:
+			return true
+		case Unknown:
+			full, again := g.held.put(generation, it, until)
+			if again {
+				continue
+			}
+			g.refused.count(full)
+		default:
+			g.refused.count("judge: " + reason(why))
+		}
+		return false
+	}
+}
+
+// recheck judges again what is held in a group and returns what is accepted.
+func (g *gate) recheck(now time.Time, group multicast.Group) []item {
+	var accepted []item
+	for _, h := range g.held.recheck(group) {
+		if !now.Before(h.until) {
+			g.refused.count(heldExpired)
+		} else if g.judged(h.until, h.item) {
+			accepted = append(accepted, h.item)
+		}
+	}
+	return accepted
+}
+
+func (g *gate) expire(now time.Time) {
+	for range g.held.expire(now) {
+		g.refused.count(heldExpired)
+	}
+}
+
+// eventOf is the event that an envelope makes: what its source signed, and
+// all its bytes.
+func eventOf(env *signing.Envelope) multicast.Event {
+	e := multicast.Event{
+		Group: env.Group,
+		Stamp: multicast.Stamp{Source: multicast.Source(env.Key), Epoch: env.Epoch, Seq: env.Seq},
+		TTL:   env.TTL,
+		Body:  env.Wire(),
+	}
+	if env.Kind == signing.Heartbeat {
+		e.Stamp.Beat = uint64(env.Time.UnixMilli())
+	}
+	return e
+}

@@ -1,0 +1,75 @@
+package live
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"sync"
+
+	"github.com/feedtree/feedtree/signing"
+)
+
+// What the cache of verified envelopes may hold. The same event comes from
+// several neighbours within seconds, so little is enough.
+const (
+	maxOpened      = 1024
+	maxOpenedBytes = 8 << 20
+)
+
+// opened remembers envelopes that verified, by the hash of all their bytes:
+// an event that comes again costs a hash, not a signature. It is safe for
+// concurrent use.
+type opened struct {
+	mu    sync.Mutex
+	known map[[32]byte]*list.Element
+	order list.List // of openedEntry, latest used in front
+	bytes int
+}
+
+type openedEntry struct {
+	sum [32]byte
+	env *signing.Envelope
+}
+
+// open is signing.Open with a memory. The envelope returned may share its
+// bytes with an earlier copy instead of with wire.
+func (o *opened) open(wire []byte) (*signing.Envelope, error) {
+	sum := sha256.Sum256(wire)
+	if env := o.get(sum); env != nil {
+		return env, nil
+	}
+	env, err := signing.Open(wire)
+	if err != nil {
+		return nil, err
+	}
+	o.put(sum, env)
+	return env, nil
+}
+
+func (o *opened) get(sum [32]byte) *signing.Envelope {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	e := o.known[sum]
+	if e == nil {
+		return nil
+	}
+	o.order.MoveToFront(e)
+	return e.Value.(openedEntry).env
+}
+
+func (o *opened) put(sum [32]byte, env *signing.Envelope) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.known == nil {
+		o.known = make(map[[32]byte]*list.Element)
+	}
+	if o.known[sum] != nil {
+		return // verified twice at the same time
+	}
+	o.known[sum] = o.order.PushFront(openedEntry{sum, env})
+	o.bytes += len(env.Wire())
+	for o.order.Len() > maxOpened || o.bytes > maxOpenedBytes {
+		last := o.order.Remove(o.order.Back()).(openedEntry)
+		delete(o.known, last.sum)
+		o.bytes -= len(last.env.Wire())
+	}
+}

@@ -1,0 +1,136 @@
+package tree
+
+import (
+	"slices"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// maxGroups bounds the trees a node serves, its own and others'.
+const maxGroups = 50_000
+
+// onJoin decides about a node that wants to hang below this one (FeedTree
+// §4.2; Scribe's JOIN, which stops at the first node already in the tree: any
+// node adopts, and one that is not in the tree yet joins it in turn).
+func (n *Node) onJoin(from overlay.ID, m *Message) {
+	g := n.groups[m.Group]
+	switch {
+	case n.closed:
+		n.refuse(from, m, Closing, nil)
+		return
+	case n.cfg.Leaf:
+		n.refuse(from, m, NoDirect, nil)
+		return
+	case g == nil && len(n.order) >= maxGroups:
+		n.refuse(from, m, Full, nil)
+		return
+	case g == nil:
+		g = n.group(m.Group)
+	}
+	n.touch(g)
+	if reason := n.mayAdopt(g, from, m); reason != 0 {
+		n.refuse(from, m, reason, n.downhill(g, from, reason))
+		n.dropIfIdle(g)
+		return
+	}
+	n.adopt(g, from, m)
+}
+
+// mayAdopt returns why a joiner cannot be adopted, or 0.
+func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
+	detached := m.Flags&Detached != 0
+	switch {
+	case g.place.parent == from || slices.Contains(g.place.path, from):
+		if !detached {
+			return Loop
+		}
+		n.reseat(g)
+		return Busy
+	case g.seek.target == from && g.key.Closer(from.Key(), n.self.Key()):
+		return Busy // both ask each other: the one nearer to the root becomes the parent
+	case g.seek.moving && !detached:
+		return Busy
+	case g.child(from) >= 0:
+		return 0
+	case len(g.links.children) >= n.cfg.Children || n.held >= n.cfg.AllChildren:
+		return Full
+	}
+	return 0
+}
+
+func (n *Node) refuse(to overlay.ID, m *Message, why Reason, try []overlay.ID) {
+	n.count.Refused++
+	n.send(to, &Message{Type: Refuse, Group: m.Group, Edge: m.Edge, Reason: why, Peers: try})
+}
+
+// downhill proposes where a joiner that was refused for lack of room finds
+// some: the children, in random order, so that the tree below fills evenly.
+func (n *Node) downhill(g *group, from overlay.ID, why Reason) []overlay.ID {
+	if why != Full {
+		return nil
+	}
+	var ids []overlay.ID
+	for _, c := range g.links.children {
+		if c.id != from {
+			ids = append(ids, c.id)
+		}
+	}
+	n.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	ids = ids[:min(len(ids), 4)]
+	if g.place.parent != "" {
+		ids = append(ids, g.place.parent)
+	}
+	return ids
+}
+
+// adopt takes a child, tells it the way to the top and sends what it missed.
+func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
+	if i := g.child(from); i >= 0 {
+		n.cutChild(g, i)
+	}
+	n.dropLazy(g, from, true)
+	g.links.children = append(g.links.children, child{id: from, edge: m.Edge, since: n.step.now})
+	n.held++
+	n.tie(from, g, edgeDigest(g.id, m.Edge, n.self))
+	g.place.sent++
+	n.send(from, &Message{Type: Ack, Group: g.id, Edge: m.Edge, Ver: g.place.sent, Flags: n.pathFlags(g),
+		Path: n.pathDown(g), Heads: g.heads()})
+	n.catchUp(g, from, m)
+	n.learn(g, from, m.Heads, reorderWait)
+	if g.seek.target == from {
+		n.seekNext(g)
+	}
+	n.needPlace(g)
+}
+
+func (n *Node) pathDown(g *group) []overlay.ID {
+	path := make([]overlay.ID, 0, len(g.place.path)+1)
+	return append(append(path, g.place.path...), n.self)
+}
+
+func (n *Node) pathFlags(g *group) Flags {
+	if g.place.attached {
+		return 0
+	}
+	return Detached
+}
+
+// announce tells the children a changed way to the top.
+func (n *Node) announce(g *group) {
+	if len(g.links.children) == 0 {
+		return
+	}
+	g.place.sent++
+	path := n.pathDown(g)
+	for _, c := range g.links.children {
+		n.send(c.id, &Message{Type: Path, Group: g.id, Edge: c.edge, Ver: g.place.sent, Flags: n.pathFlags(g), Path: path})
+	}
+}
+
+// cutChild ends the edge to a child on this side.
+func (n *Node) cutChild(g *group, i int) {
+	c := g.links.children[i]
+	g.links.children = slices.Delete(g.links.children, i, i+1)
+	n.held--
+	n.untie(c.id, g, edgeDigest(g.id, c.edge, n.self))
+}

@@ -1,0 +1,65 @@
+package tree
+
+import "time"
+
+// Config sets a node's bounds and times. The zero value is the shipped
+// default; a field that is zero takes the value its comment names.
+type Config struct {
+	Children    int           // children per group: 16
+	AllChildren int           // children over all groups: 256
+	Lazy        int           // lazy links a member seeks per group: 4; it accepts twice as many
+	Lines       int           // sources remembered per group: 32
+	Buffer      int           // events kept per group (FeedTree §4.5.2: the last n items): 64
+	BufferBytes int           // bytes kept per group: 4 MiB
+	Replicas    int           // nodes near the root that hold its state: 3
+	KeepAlive   time.Duration // silence after which a neighbour is pinged: 15 s
+	Patience    time.Duration // how long a neighbour may take to answer: 2 s
+	Lease       time.Duration // how long a node near the root keeps a group for nobody: 1 h
+	Leaf        bool          // nobody can dial this node: it is never a root nor a parent
+}
+
+func (c Config) withDefaults() Config {
+	def := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	span := func(v *time.Duration, d time.Duration) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	def(&c.Children, 16)
+	def(&c.AllChildren, 256)
+	def(&c.Lazy, 4)
+	def(&c.Lines, 32)
+	def(&c.Buffer, 64)
+	def(&c.BufferBytes, 4<<20)
+	def(&c.Replicas, 3)
+	span(&c.KeepAlive, 15*time.Second)
+	span(&c.Patience, 2*time.Second)
+	span(&c.Lease, time.Hour)
+	return c
+}
+
+// Times that follow from how networks behave rather than from anybody's wish.
+const (
+	tellAfter   = 150 * time.Millisecond // heads are collected for this long, then told together
+	reorderWait = 100 * time.Millisecond // a gap may close by itself when messages overtake each other
+	lazyWait    = 500 * time.Millisecond // a head heard from a lazy link may only be ahead of the payload
+	pullWait    = time.Second            // an answer to a pull is due
+	expectWait  = time.Second            // data sent is acknowledged by heads within this, or the neighbour is pinged
+	rootCheck   = 5 * time.Second        // a new root looks again for somebody closer; doubles up to
+	rootCheckTo = time.Minute
+	retryFrom   = 300 * time.Millisecond // a failed search for a parent starts again; doubles up to
+	retryTo     = 20 * time.Second
+	walkFrom    = 2 * time.Second // a member short of lazy links sends a walk; doubles up to
+	walkTo      = time.Minute
+	avoidFor    = 10 * time.Minute // a parent that did not forward is not asked again
+	maxPath     = 48               // a longer way to the top is a loop that nobody saw closing
+	walkHops    = 7                // steps of a walk; it may end once no more than walkAccept are left
+	walkAccept  = 3
+	blameLimit  = 3 // items a parent may be late with, in a row, before it is left
+	pullMax     = 64
+	receiptHops = 3 // receipts are asked for this many edges around the source
+)

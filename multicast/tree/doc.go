@@ -1,0 +1,63 @@
+// Package tree is FeedTree's multicast tree as a pure state machine: Scribe
+// (Castro, Druschel, Kermarrec, Rowstron, JSAC 2002) on a Kademlia overlay, for
+// streams whose events are signed and densely numbered.
+//
+// A [Node] is the protocol of one overlay node over all its groups. Inputs go
+// into [Node.Step] together with the time; what is to be done comes out in an
+// [Outbox]; [Node.Deadline] says when the node next wants a [Tick]. There is no
+// clock, goroutine, lock or I/O here, and the only randomness is the generator
+// given to [New]: package multicast/live runs a Node over libp2p, overlay/sim
+// runs a million of them, and the same seed gives the same run.
+//
+// # The tree
+//
+// A member sends JOIN to the overlay's next hop toward the group's key. Any
+// node adopts the sender and, unless it is in the tree, joins in turn. Where
+// no closer peer is connected a lookup decides: the node nearest to the key is
+// the root. A root keeps looking; one that learns of somebody closer joins it,
+// which is how two trees become one.
+//
+// A node has at most 16 children per group; a full one names children to ask
+// instead. Members and forwarders are equal but for deliveries; a forwarder
+// that serves nobody leaves.
+//
+// Events flow along edges in both directions, away from where they came: a
+// publisher anywhere in the tree reaches everybody without a detour over the
+// root, and a part of the tree that lost its root still carries events.
+//
+// # Edges
+//
+// The child numbers each attempt to hang below a parent; every message about
+// the edge repeats the number. Acks and path messages carry the way to the top.
+// A node never accepts a parent whose way leads through itself, and detaches
+// when a path comes that does: loops may form while several nodes move at
+// once, they never persist. A node that has a parent and wants another one
+// keeps the first until the second has adopted it.
+//
+// # Repair
+//
+// A keep-alive per pair of nodes, whatever the number of groups they share,
+// and only while nothing else is heard, finds silent deaths; data that nobody
+// acknowledges by telling its head makes it come at once. Every member has a
+// few lazy links to random members. They are told heads, not payload: a gap or
+// a silent parent shows at the next item, and what is missing is pulled from
+// the parent, lazy links, children and the nodes near the root, in this order.
+// Only when none of them has it is the application told to use HTTP.
+//
+// The root sends what it has to the nodes nearest to the key after it: one of
+// them is root when it dies.
+//
+// # Invariants
+//
+//  1. An event of (source, epoch, seq) is delivered at most once per join.
+//  2. A child hangs below one parent per group; both ends agree on the edge's
+//     number, or the next keep-alive makes them.
+//  3. A node is on its own way to the top only until the first message about it.
+//  4. Children are at most Config.Children per group and Config.AllChildren in
+//     all; buffers, lines, lazy links and groups are bounded too.
+//  5. What is hearsay (heads told by neighbours) moves nothing but a question
+//     to who told it. Only verified stamps open a gap or end an epoch.
+//
+// Who relies on them: 1 the node's store, 2 and 3 everybody above, 4 the
+// operator, 5 whoever has a liar for a neighbour.
+package tree

@@ -1,0 +1,288 @@
+package tree
+
+import (
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// arrival is how an event came.
+type arrival struct {
+	from    overlay.ID // empty: published here
+	via     multicast.Via
+	hops    uint8
+	want    uint8
+	replica bool
+}
+
+// onData takes an event, already verified, from a neighbour.
+func (n *Node) onData(from overlay.ID, m *Message) {
+	if m.Event == nil {
+		n.count.Malformed++
+		return
+	}
+	g := n.groups[m.Event.Group]
+	a := arrival{from: from, via: m.Via, hops: m.Hops + 1, want: m.Want, replica: m.Flags&Replica != 0}
+	if a.hops == 0 {
+		a.hops--
+	}
+	switch {
+	case g == nil && a.replica && !n.closed:
+		g = n.group(m.Event.Group)
+	case g == nil:
+		n.count.Unasked++
+		n.send(from, &Message{Type: Drop, Group: m.Event.Group, Edge: m.Edge, Reason: Unknown})
+		return
+	case m.Via == multicast.ViaTree && !a.replica && !g.near(from):
+		n.count.Unasked++ // an edge in the making or gone; the event is good all the same
+		n.send(from, &Message{Type: Drop, Group: g.id, Edge: m.Edge, Reason: Unknown})
+	}
+	n.touch(g)
+	if a.replica {
+		g.lease = n.step.now + n.cfg.Lease
+	}
+	n.take(g, *m.Event, a)
+}
+
+// take accepts an event that is new here, delivers it and passes it on.
+func (n *Node) take(g *group, ev multicast.Event, a arrival) bool {
+	l := n.lineFor(g, ev.Stamp)
+	if l == nil {
+		n.count.LinesFull++
+		return false
+	}
+	if ev.Stamp.Heartbeat() {
+		if !n.takeBeat(g, l, ev) {
+			return false
+		}
+	} else if !n.takeEvent(g, l, ev, a) {
+		return false
+	}
+	n.live(l, ev)
+	n.credit(g, a)
+	n.hand(g, l, ev, a)
+	n.forward(g, ev, a)
+	n.checkGap(g, l)
+	return true
+}
+
+// lineFor returns the line a stamp belongs to, made or moved to a new epoch if
+// need be; nil if there is no room for another source.
+func (n *Node) lineFor(g *group, s multicast.Stamp) *line {
+	l := g.line(s.Source)
+	if l == nil {
+		if !n.roomForLine(g) {
+			return nil
+		}
+		l = &line{source: s.Source}
+		g.lines = append(g.lines, l)
+	}
+	switch {
+	case l.epoch == 0 && s.Heartbeat():
+		l.startFresh(s.Epoch, s.Seq)
+		l.need = s.Seq + 1 // what was before one came is not missed
+	case l.epoch == 0:
+		l.startFresh(s.Epoch, s.Seq)
+	case s.Epoch > l.epoch:
+		l.startEpoch(s.Epoch, s.Seq, pullMax)
+		l.beat = multicast.Event{}
+	}
+	return l
+}
+
+// roomForLine makes room for another source, at the cost of one that only
+// hearsay spoke of or that was silent longest, if it was silent for an hour.
+func (n *Node) roomForLine(g *group) bool {
+	if len(g.lines) < n.cfg.Lines {
+		return true
+	}
+	worst := -1
+	for i, l := range g.lines {
+		idle := l.epoch == 0 || n.step.now-l.heard > n.cfg.Lease
+		if idle && l.source != g.own.source && (worst < 0 || l.heard < g.lines[worst].heard) {
+			worst = i
+		}
+	}
+	if worst < 0 {
+		return false
+	}
+	g.lines = append(g.lines[:worst], g.lines[worst+1:]...)
+	return true
+}
+
+func (n *Node) takeBeat(g *group, l *line, ev multicast.Event) bool {
+	s := ev.Stamp
+	switch {
+	case s.Epoch < l.epoch || s.Seq < l.high:
+		n.count.Stale++
+		return false
+	case s.Beat <= l.beat.Stamp.Beat:
+		n.count.Duplicates++
+		return false
+	}
+	n.raise(g, l, s.Seq)
+	l.beat = ev
+	return true
+}
+
+func (n *Node) takeEvent(g *group, l *line, ev multicast.Event, a arrival) bool {
+	s := ev.Stamp
+	switch {
+	case s.Epoch < l.epoch:
+		n.count.Stale++
+		return false
+	case s.Seq == 0:
+		n.count.Malformed++
+		return false
+	case l.has(s.Seq):
+		n.count.Duplicates++
+		n.again(g, s, a)
+		return false
+	}
+	n.raise(g, l, s.Seq)
+	l.accept(s.Seq)
+	g.buffer.add(kept{event: ev, from: a.from, want: a.want}, &n.cfg)
+	return true
+}
+
+// again handles an event that is here already: the parent was only slow, and
+// a source that asks again for receipts gets them.
+func (n *Node) again(g *group, s multicast.Stamp, a arrival) {
+	if a.from == g.place.parent && g.place.blame > 0 {
+		g.place.blame--
+	}
+	if k := g.buffer.find(s); k != nil && a.want > 0 && k.from != "" {
+		k.want, k.passed, k.from = a.want, 0, a.from
+		if k.stored {
+			n.receipt(g, k)
+		}
+	}
+}
+
+// raise moves a line's head and reports what fell out of its window.
+func (n *Node) raise(g *group, l *line, seq uint64) {
+	if from, to := l.raise(seq); from != 0 {
+		n.missing(g, l, from, to)
+	}
+}
+
+// live notes the sign of life that any new event of a source is.
+func (n *Node) live(l *line, ev multicast.Event) {
+	l.heard, l.ttl = n.step.now, ev.TTL
+	l.overdue = 0
+	if ev.TTL > 0 {
+		l.overdue = n.step.now + 2*ev.TTL
+	}
+}
+
+// credit keeps account of whether the parent forwards (FeedTree §4.5.2: route
+// around interior nodes that fail to).
+func (n *Node) credit(g *group, a arrival) {
+	p := &g.place
+	switch {
+	case p.parent == "" || a.from == "" || a.replica:
+	case a.from == p.parent:
+		p.blame = 0
+	case a.via == multicast.ViaLazy && g.child(a.from) < 0:
+		n.expect(p.parent, 0)
+		if p.blame++; p.blame >= blameLimit && !g.seek.on {
+			p.blame = 0
+			n.move(g)
+		}
+	}
+}
+
+// hand gives an event to the application: to a member as news, to a node near
+// the root to keep.
+func (n *Node) hand(g *group, l *line, ev multicast.Event, a arrival) {
+	switch {
+	case a.from == "":
+	case g.member:
+		n.count.Delivered++
+		n.step.out.Deliveries = append(n.step.out.Deliveries, multicast.Delivery{
+			Event: ev, From: a.from, Via: a.via, Hops: int(a.hops), Cursor: l.cursor()})
+	case ev.Stamp.Heartbeat():
+	case g.place.root || a.replica:
+		g.lease = n.step.now + n.cfg.Lease
+		n.step.out.Kept = append(n.step.out.Kept, ev)
+	}
+}
+
+// forward passes a new event on along every edge but the one it came by, and
+// tells its head to lazy links and, as an acknowledgement, to who sent it.
+//
+// What was pushed or published goes everywhere. What was sent after a join or
+// pulled from the parent is new below only. What a lazy link had is missing
+// above too, or would have come from there.
+func (n *Node) forward(g *group, ev multicast.Event, a arrival) {
+	for _, c := range g.links.children {
+		if c.id != a.from {
+			n.push(g, c.id, c.edge, ev, a)
+		}
+	}
+	up := a.via == multicast.ViaTree || a.via == multicast.ViaLazy
+	if p := g.place; p.parent != "" && p.parent != a.from && up {
+		n.push(g, p.parent, p.edge, ev, a)
+	} else if p.parent != "" && !up {
+		n.tell(p.parent, g)
+	}
+	for _, id := range g.links.lazy {
+		n.tell(id, g)
+	}
+	n.tell(a.from, g)
+	if g.place.root && !a.replica && !ev.Stamp.Heartbeat() {
+		n.replicate(g, ev, a)
+	}
+}
+
+func (n *Node) push(g *group, to overlay.ID, edge uint64, ev multicast.Event, a arrival) {
+	m := &Message{Type: Data, Group: g.id, Edge: edge, Via: multicast.ViaTree, Hops: a.hops, Event: &ev}
+	if a.hops < receiptHops {
+		m.Want = a.want
+	}
+	n.send(to, m)
+	n.expect(to, expectWait)
+}
+
+// publish sends an event of this node's own line to the group.
+func (n *Node) publish(in Input) {
+	g := n.group(in.Event.Group)
+	s := in.Event.Stamp
+	g.own.source, g.own.ttl, g.own.beatAt = s.Source, in.Event.TTL, 0
+	if in.Event.TTL > 0 {
+		g.own.beatAt = n.step.now + in.Event.TTL - in.Event.TTL/10
+	}
+	want := uint8(min(max(in.Want, 0), 16))
+	if k := g.buffer.find(s); k != nil && !s.Heartbeat() {
+		k.want = want // published again: what neighbours hold already, they say
+		n.forward(g, in.Event, arrival{want: want})
+	} else {
+		n.take(g, in.Event, arrival{want: want})
+	}
+	n.needPlace(g)
+}
+
+// catchUp sends a new child what it missed since its cursor, oldest first, as
+// far as the buffer goes; to one without any cursor all of it.
+func (n *Node) catchUp(g *group, to overlay.ID, m *Message) {
+	for i := range g.buffer.kept {
+		ev := &g.buffer.kept[i].event
+		if behind(m.Heads, ev.Stamp) {
+			n.send(to, &Message{Type: Data, Group: g.id, Via: multicast.ViaCatchUp, Event: ev})
+		}
+	}
+	for _, l := range g.lines {
+		if beat := l.beat; beat.Body != nil && behind(m.Heads, beat.Stamp) {
+			n.send(to, &Message{Type: Data, Group: g.id, Via: multicast.ViaCatchUp, Event: &beat})
+		}
+	}
+}
+
+// behind reports whether heads do not cover a stamp.
+func behind(heads []multicast.Stamp, s multicast.Stamp) bool {
+	for _, h := range heads {
+		if h.Source == s.Source {
+			return h.Compare(s) < 0
+		}
+	}
+	return true
+}

@@ -1,0 +1,177 @@
+package tree
+
+import (
+	"slices"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// tell plans to tell a neighbour a group's heads, together with those of other
+// groups that move at the same time.
+func (n *Node) tell(id overlay.ID, g *group) {
+	p := n.pairs[id]
+	if p == nil || slices.Contains(p.tell, g) {
+		return
+	}
+	p.tell = append(p.tell, g)
+	if p.tellAt == 0 {
+		p.tellAt = n.step.now + n.jitter(tellAfter, 0.3)
+	}
+	n.touchPair(p)
+}
+
+func (n *Node) tellHeads(p *pair) {
+	p.tellAt = 0
+	m := &Message{Type: Heads}
+	for _, g := range p.tell {
+		if hs := g.heads(); len(hs) > 0 {
+			m.Entries = append(m.Entries, Entry{Group: g.id, Heads: hs})
+		}
+	}
+	clear(p.tell)
+	p.tell = p.tell[:0]
+	if len(m.Entries) > 0 {
+		n.send(p.id, m)
+	}
+}
+
+// askHeads asks nodes, neighbours or not, what they have of a group.
+func (n *Node) askHeads(g *group, ids []overlay.ID) {
+	for _, id := range ids {
+		if id != n.self {
+			n.send(id, &Message{Type: Heads, Entries: []Entry{{Group: g.id, Flags: Fresh, Heads: g.heads()}}})
+		}
+	}
+}
+
+// onHeads learns what a node has and, if asked, answers in kind. What parent
+// and children have is on its way here or nowhere; what a lazy link has
+// usually only overtook the payload.
+func (n *Node) onHeads(from overlay.ID, m *Message) {
+	var answer []Entry
+	for _, e := range m.Entries {
+		g := n.groups[e.Group]
+		if g == nil {
+			continue
+		}
+		wait := lazyWait
+		if g.near(from) || e.Flags&Fresh != 0 {
+			wait = reorderWait
+		}
+		n.learn(g, from, e.Heads, wait)
+		if hs := g.heads(); e.Flags&Fresh != 0 && len(hs) > 0 {
+			answer = append(answer, Entry{Group: g.id, Heads: hs})
+		}
+	}
+	if len(answer) > 0 {
+		n.send(from, &Message{Type: Heads, Entries: answer})
+	}
+}
+
+// replicate sends what the root has to the nodes that would be root after it,
+// unless they hang below it anyway (FeedTree §4.5.2: the responsibility of the
+// root is spread over several nodes).
+func (n *Node) replicate(g *group, ev multicast.Event, a arrival) {
+	for _, id := range n.router.Closest(g.key, n.cfg.Replicas) {
+		if id != n.self && id != a.from && g.child(id) < 0 {
+			n.send(id, &Message{Type: Data, Group: g.id, Flags: Replica, Via: multicast.ViaTree, Hops: a.hops, Want: a.want, Event: &ev})
+		}
+	}
+}
+
+// stored notes that the application holds an event durably and sends the
+// receipt its source asked for.
+func (n *Node) stored(id multicast.Group, s multicast.Stamp) {
+	g := n.groups[id]
+	if g == nil {
+		return
+	}
+	if k := g.buffer.find(s); k != nil {
+		k.stored = true
+		if k.want > 0 && k.from != "" {
+			n.receipt(g, k)
+		}
+	}
+}
+
+func (n *Node) receipt(g *group, k *kept) {
+	n.send(k.from, &Message{Type: Held, Group: g.id, Stamp: k.event.Stamp, Peers: []overlay.ID{n.self}})
+}
+
+// onHeld hands receipts on towards the source, no more than it wants.
+func (n *Node) onHeld(g *group, m *Message) {
+	k := g.buffer.find(m.Stamp)
+	switch {
+	case k == nil || len(m.Peers) == 0:
+	case k.from == "":
+		n.notice(Notice{Kind: Receipt, Group: g.id, Stamp: m.Stamp, Peers: m.Peers})
+	case k.passed < k.want:
+		k.passed++
+		n.send(k.from, &Message{Type: Held, Group: g.id, Stamp: m.Stamp, Peers: m.Peers})
+	}
+}
+
+// restore puts events held from before into the buffer, to serve others from.
+// They count as seen.
+func (n *Node) restore(g *group, events []multicast.Event) {
+	for _, ev := range events {
+		l := n.lineFor(g, ev.Stamp)
+		switch {
+		case l == nil || ev.Stamp.Epoch < l.epoch:
+		case ev.Stamp.Heartbeat():
+			if ev.Stamp.Seq >= l.high && ev.Stamp.Beat > l.beat.Stamp.Beat {
+				n.raise(g, l, ev.Stamp.Seq)
+				l.beat = ev
+			}
+		case !l.has(ev.Stamp.Seq):
+			n.raise(g, l, ev.Stamp.Seq)
+			l.accept(ev.Stamp.Seq)
+			g.buffer.add(kept{event: ev, stored: true}, &n.cfg)
+		}
+	}
+}
+
+// resume sets each line to where the application's copy is unbroken. What this
+// node, serving others, already has beyond that is delivered now.
+func (n *Node) resume(g *group, cursor []multicast.Stamp) {
+	for i := range g.buffer.kept {
+		k := &g.buffer.kept[i]
+		if s := k.event.Stamp; !k.stored && k.from != "" && behind(cursor, s) {
+			n.count.Delivered++
+			n.step.out.Deliveries = append(n.step.out.Deliveries, multicast.Delivery{
+				Event: k.event, From: k.from, Via: multicast.ViaCatchUp, Cursor: g.line(s.Source).cursor()})
+		}
+	}
+	for _, c := range cursor {
+		l := g.line(c.Source)
+		switch {
+		case l == nil && c.Epoch != 0 && n.roomForLine(g):
+			l = &line{source: c.Source, heard: n.step.now}
+			l.startAt(c)
+			g.lines = append(g.lines, l)
+		case l != nil && l.epoch == c.Epoch:
+			n.rewind(g, l, c.Seq)
+		}
+	}
+}
+
+// rewind makes a line want everything after a cursor again, as far as the
+// window reaches.
+func (n *Node) rewind(g *group, l *line, seq uint64) {
+	if seq >= l.high {
+		n.raise(g, l, seq)
+	}
+	low := l.high - min(l.high, window)
+	l.base = max(seq, low)
+	l.need = l.base + 1
+	l.settle()
+	n.checkGap(g, l)
+}
+
+// lease takes up again what this node kept for others before a restart.
+func (n *Node) lease(in Input) {
+	g := n.group(in.Group)
+	g.lease = n.step.now + n.cfg.Lease
+	n.restore(g, in.Recent)
+}

@@ -1,0 +1,124 @@
+package tree
+
+import (
+	"slices"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Lazy links are a member's second opinion: random members, told what this
+// node has and telling what they have. They carry no payload until asked.
+// A walk of random steps through the tree finds them, so that a link seldom
+// shares this node's way to the top.
+
+// walk sends one walk if the member is short of links.
+func (n *Node) walk(g *group) {
+	l := &g.links
+	if !g.member {
+		l.walkAt = 0
+		return
+	}
+	if l.pause == 0 {
+		l.pause = walkFrom
+	}
+	l.walkAt = n.step.now + n.jitter(l.pause, 0.25)
+	if len(l.lazy) >= n.cfg.Lazy {
+		l.pause = walkTo
+		return
+	}
+	l.pause = min(2*l.pause, walkTo)
+	starts := n.neighbours(g)
+	if len(g.place.path) > 1 {
+		starts = append(starts, g.place.path[0])
+	}
+	if len(starts) > 0 {
+		n.send(starts[n.rng.IntN(len(starts))], &Message{Type: Walk, Group: g.id, Hops: walkHops, Peers: []overlay.ID{n.self}})
+	}
+}
+
+// neighbours lists parent, children and lazy links.
+func (n *Node) neighbours(g *group) []overlay.ID {
+	var ids []overlay.ID
+	if g.place.parent != "" {
+		ids = append(ids, g.place.parent)
+	}
+	for _, c := range g.links.children {
+		ids = append(ids, c.id)
+	}
+	return append(ids, g.links.lazy...)
+}
+
+func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
+	if len(m.Peers) != 1 || m.Peers[0] == n.self || m.Hops > walkHops {
+		return
+	}
+	origin := m.Peers[0]
+	mayEnd := n.mayLink(g, origin)
+	if mayEnd && m.Hops <= walkAccept {
+		n.send(origin, &Message{Type: Link, Group: g.id, Path: g.place.path})
+		return
+	}
+	next := slices.DeleteFunc(n.neighbours(g), func(id overlay.ID) bool { return id == from || id == origin })
+	switch {
+	case len(next) > 0 && m.Hops > 0:
+		n.send(next[n.rng.IntN(len(next))], &Message{Type: Walk, Group: g.id, Hops: m.Hops - 1, Peers: m.Peers})
+	case mayEnd:
+		n.send(origin, &Message{Type: Link, Group: g.id, Path: g.place.path})
+	}
+}
+
+func (n *Node) mayLink(g *group, id overlay.ID) bool {
+	return g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < 2*n.cfg.Lazy
+}
+
+// onLink answers a member that a walk ended at. Who shares this node's parent
+// shares its fate, and is taken only where everybody does: below the root.
+func (n *Node) onLink(g *group, from overlay.ID, m *Message) {
+	sibling := len(m.Path) > 1 && m.Path[len(m.Path)-1] == g.place.parent
+	switch {
+	case g.isLazy(from):
+	case !n.mayLink(g, from) || sibling:
+		n.send(from, &Message{Type: Unlink, Group: g.id})
+		return
+	default:
+		n.addLazy(g, from)
+	}
+	n.send(from, &Message{Type: Linked, Group: g.id})
+}
+
+func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
+	if g.isLazy(from) {
+		return
+	}
+	if !n.mayLink(g, from) {
+		n.send(from, &Message{Type: Unlink, Group: g.id})
+		return
+	}
+	n.addLazy(g, from)
+}
+
+func (n *Node) addLazy(g *group, id overlay.ID) {
+	g.links.lazy = append(g.links.lazy, id)
+	n.tie(id, g, lazyDigest(g.id))
+	if len(g.links.lazy) < n.cfg.Lazy {
+		g.links.pause = walkFrom
+		g.links.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
+	}
+	n.tell(id, g)
+}
+
+func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
+	i := slices.Index(g.links.lazy, id)
+	if i < 0 {
+		return
+	}
+	if tell {
+		n.send(id, &Message{Type: Unlink, Group: g.id})
+	}
+	g.links.lazy = slices.Delete(g.links.lazy, i, i+1)
+	n.untie(id, g, lazyDigest(g.id))
+	if g.member {
+		g.links.pause = walkFrom
+		g.links.walkAt = n.step.now + n.jitter(walkFrom, 0.5)
+	}
+}

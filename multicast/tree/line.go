@@ -1,0 +1,138 @@
+package tree
+
+import (
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+)
+
+// window is how far below the head of its line a missing event is still
+// accepted when it comes.
+const window = 256
+
+// line is what a node knows of one source's dense line in one group.
+//
+// Invariants: a seq at or below base is never accepted; a bit is set for every
+// accepted seq in (high-window, high]; every seq below need is accepted, given
+// up or was never asked for; need ≤ high+1.
+type line struct {
+	source   multicast.Source
+	epoch    uint64
+	base     uint64
+	need     uint64
+	high     uint64
+	bits     [window / 64]uint64
+	beat     multicast.Event // the latest heartbeat; no body if there was none
+	ttl      time.Duration
+	heard    time.Duration
+	recovery recovery
+	overdue  time.Duration // when silence becomes worth a notice, or never
+}
+
+func (l *line) bit(seq uint64) bool    { return l.bits[seq%window/64]&(1<<(seq%64)) != 0 }
+func (l *line) setBit(seq uint64)      { l.bits[seq%window/64] |= 1 << (seq % 64) }
+func (l *line) clearBit(seq uint64)    { l.bits[seq%window/64] &^= 1 << (seq % 64) }
+func (l *line) inWindow(s uint64) bool { return s+window > l.high }
+
+// start places a line that begins with what a cursor says is held.
+func (l *line) startAt(cursor multicast.Stamp) {
+	l.epoch, l.base, l.high, l.need = cursor.Epoch, cursor.Seq, cursor.Seq, cursor.Seq+1
+	l.bits = [window / 64]uint64{}
+}
+
+// startFresh places a line of which nothing is known but that seq exists: what
+// is older is welcome but not missed.
+func (l *line) startFresh(epoch, seq uint64) {
+	l.epoch, l.high, l.need = epoch, seq, seq
+	l.base = seq - min(seq, window)
+	l.bits = [window / 64]uint64{}
+}
+
+// startEpoch places a line whose source opened a new epoch: its first events
+// are wanted, as far back as neighbours may still hold them.
+func (l *line) startEpoch(epoch, seq uint64, back uint64) {
+	l.epoch, l.high, l.base = epoch, seq, 0
+	l.need = 1
+	if seq > back {
+		l.need = seq - back + 1
+		l.base = seq - min(seq, window)
+	}
+	l.bits = [window / 64]uint64{}
+}
+
+// has reports whether seq was accepted or is too old to be.
+func (l *line) has(seq uint64) bool {
+	switch {
+	case seq <= l.base:
+		return true
+	case seq > l.high:
+		return false
+	case !l.inWindow(seq):
+		return true
+	}
+	return l.bit(seq)
+}
+
+// raise moves the head of the line up; what lies between becomes missing. It
+// returns the range that fell out of the window unseen, which nobody will get
+// any more: from 0 if there is none.
+func (l *line) raise(seq uint64) (from, to uint64) {
+	if seq <= l.high {
+		return 0, 0
+	}
+	if seq-l.high >= window {
+		l.bits = [window / 64]uint64{}
+	} else {
+		for s := l.high + 1; s <= seq; s++ {
+			l.clearBit(s)
+		}
+	}
+	l.high = seq
+	if low := l.high - min(l.high, window) + 1; l.need < low {
+		from, to = l.need, low-1
+		l.need = low
+		l.settle()
+	}
+	return from, to
+}
+
+// accept marks a seq that has not been seen as seen.
+func (l *line) accept(seq uint64) {
+	l.setBit(seq)
+	l.settle()
+}
+
+// settle moves need over what is there.
+func (l *line) settle() {
+	for l.need <= l.high && (l.bit(l.need) || l.need <= l.base) {
+		l.need++
+	}
+}
+
+// gap returns the first run of wanted seqs that are not there, at most max
+// long. ok is false if the line is whole.
+func (l *line) gap(max uint64) (from, to uint64, ok bool) {
+	if l.need > l.high {
+		return 0, 0, false
+	}
+	from, to = l.need, l.need
+	for to < l.high && !l.bit(to+1) && to-from+1 < max {
+		to++
+	}
+	return from, to, true
+}
+
+// giveUp stops wanting seqs up to and including to. They are still accepted.
+func (l *line) giveUp(to uint64) {
+	if to >= l.need {
+		l.need = min(to, l.high) + 1
+		l.settle()
+	}
+}
+
+// cursor is the last seq of the unbroken part.
+func (l *line) cursor() uint64 { return l.need - 1 }
+
+func (l *line) head() multicast.Stamp {
+	return multicast.Stamp{Source: l.source, Epoch: l.epoch, Seq: l.high, Beat: l.beat.Stamp.Beat}
+}

@@ -1,0 +1,294 @@
+package tree
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Node is the tree protocol of one overlay node, over all its groups. It is
+// not safe for concurrent use: one goroutine, or the simulator, owns it.
+type Node struct {
+	cfg    Config
+	router overlay.Router
+	self   overlay.ID
+	rng    *rand.Rand
+	groups map[multicast.Group]*group
+	pairs  map[overlay.ID]*pair
+	order  []*group // insertion order: what runs over all groups runs over this
+	alarms alarms
+	edges  uint64 // last edge number given
+	held   int    // children over all groups
+	count  Counters
+	closed bool
+	step   step
+}
+
+// step is what only lives while one input is handled.
+type step struct {
+	now     time.Duration
+	out     *Outbox
+	touched []*group
+	pairs   []*pair
+}
+
+// New makes a node. The router answers for the overlay; rng is the node's own
+// source of randomness and decides everything that is left to chance.
+func New(cfg Config, router overlay.Router, rng *rand.Rand) *Node {
+	return &Node{
+		cfg:    cfg.withDefaults(),
+		router: router,
+		self:   router.Self(),
+		rng:    rng,
+		groups: map[multicast.Group]*group{},
+		pairs:  map[overlay.ID]*pair{},
+		edges:  rng.Uint64() >> 1,
+	}
+}
+
+// Step takes one input at a time now and adds what is to be done to out. Now
+// is monotonic: it never goes back between calls.
+func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
+	n.step.now, n.step.out = now, out
+	switch in.Kind {
+	case Receive:
+		n.receive(in.From, in.Msg)
+	case Gone:
+		n.gone(in.From)
+	case Routes:
+		n.routes()
+	case Looked:
+		if g := n.groups[in.Group]; g != nil {
+			n.looked(g, in.Nearest, in.OK)
+		}
+	case JoinGroup:
+		n.join(in)
+	case LeaveGroup:
+		if g := n.groups[in.Group]; g != nil {
+			n.leave(g)
+		}
+	case Lease:
+		n.lease(in)
+	case Publish:
+		n.publish(in)
+	case Stored:
+		n.stored(in.Group, in.Stamp)
+	case Tick:
+	case Close:
+		n.close()
+	default:
+		panic(fmt.Sprintf("tree: unknown input kind %d", in.Kind))
+	}
+	n.ring()
+	n.settle()
+}
+
+// Deadline is when the node next wants a Tick. A Tick before it does nothing.
+func (n *Node) Deadline() time.Duration { return n.alarms.next() }
+
+// ring wakes what is due.
+func (n *Node) ring() {
+	for a := n.alarms.due(n.step.now); a != nil; a = n.alarms.due(n.step.now) {
+		if a.group != nil {
+			n.wakeGroup(a.group)
+		} else {
+			n.wakePair(a.pair)
+		}
+	}
+}
+
+func (n *Node) wakeGroup(g *group) {
+	now := n.step.now
+	n.touch(g)
+	if due(g.seek.at, now) {
+		n.seekDue(g)
+	}
+	if g.place.root && due(g.place.check, now) {
+		n.checkRoot(g)
+	}
+	if due(g.links.walkAt, now) {
+		n.walk(g)
+	}
+	if due(g.own.beatAt, now) {
+		g.own.beatAt = now + g.own.ttl
+		n.notice(Notice{Kind: BeatDue, Group: g.id, Stamp: multicast.Stamp{Source: g.own.source}})
+	}
+	for _, l := range g.lines {
+		n.wakeLine(g, l)
+	}
+	if due(g.lease, now) {
+		g.lease = 0
+		n.dropIfIdle(g)
+	}
+}
+
+func due(at, now time.Duration) bool { return at != 0 && at <= now }
+
+// settle sets the alarms of all that the step touched.
+func (n *Node) settle() {
+	for i := 0; i < len(n.step.touched); i++ {
+		g := n.step.touched[i]
+		g.touch = false
+		if n.groups[g.id] == g {
+			n.alarms.set(&g.alarm, g.when())
+		} else {
+			n.alarms.set(&g.alarm, never)
+		}
+	}
+	for i := 0; i < len(n.step.pairs); i++ {
+		p := n.step.pairs[i]
+		p.touch = false
+		if n.pairs[p.id] == p {
+			n.alarms.set(&p.alarm, p.when())
+		} else {
+			n.alarms.set(&p.alarm, never)
+		}
+	}
+	clear(n.step.touched)
+	clear(n.step.pairs)
+	n.step.touched, n.step.pairs, n.step.out = n.step.touched[:0], n.step.pairs[:0], nil
+}
+
+// touch makes settle look at the group's times again.
+func (n *Node) touch(g *group) {
+	if !g.touch {
+		g.touch = true
+		n.step.touched = append(n.step.touched, g)
+	}
+}
+
+// group returns the group, made if need be.
+func (n *Node) group(id multicast.Group) *group {
+	g := n.groups[id]
+	if g == nil {
+		g = &group{id: id, key: id.Key()}
+		n.alarms.init(&g.alarm)
+		g.alarm.group = g
+		n.groups[id] = g
+		n.order = append(n.order, g)
+	}
+	n.touch(g)
+	return g
+}
+
+// send puts a message on the way and notes that the pair was not silent.
+func (n *Node) send(to overlay.ID, m *Message) {
+	if to == n.self {
+		panic("tree: message to self")
+	}
+	if p := n.pairs[to]; p != nil {
+		p.sent = n.step.now
+	}
+	n.step.out.Sends = append(n.step.out.Sends, Send{To: to, Msg: m})
+}
+
+func (n *Node) notice(no Notice) { n.step.out.Notices = append(n.step.out.Notices, no) }
+
+// jitter spreads d over d·(1±part).
+func (n *Node) jitter(d time.Duration, part float64) time.Duration {
+	return time.Duration(float64(d) * (1 + part*(2*n.rng.Float64()-1)))
+}
+
+// receive hands a message to what it is about. Messages about groups this
+// node does not serve are answered where the sender believes it does.
+func (n *Node) receive(from overlay.ID, m *Message) {
+	if from == n.self || m == nil || !m.Type.Known() {
+		n.count.Malformed++
+		return
+	}
+	n.heard(from)
+	switch m.Type {
+	case Join:
+		n.onJoin(from, m)
+		return
+	case Heads:
+		n.onHeads(from, m)
+		return
+	case Ping:
+		n.onPing(from, m)
+		return
+	case Pong:
+		n.compare(from, m)
+		return
+	case Sync:
+		n.onSync(from, m)
+		return
+	case Data:
+		n.onData(from, m)
+		return
+	}
+	g := n.groups[m.Group]
+	if g == nil {
+		n.strange(from, m)
+		return
+	}
+	n.touch(g)
+	switch m.Type {
+	case Ack:
+		n.onAck(g, from, m)
+	case Refuse:
+		n.onRefuse(g, from, m)
+	case Leave, Drop:
+		n.onCut(g, from, m)
+	case Path:
+		n.onPath(g, from, m)
+	case Pull:
+		n.onPull(g, from, m)
+	case Lack:
+		n.onLack(g, from, m)
+	case Walk:
+		n.onWalk(g, from, m)
+	case Link:
+		n.onLink(g, from, m)
+	case Linked:
+		n.onLinked(g, from, m)
+	case Unlink:
+		n.dropLazy(g, from, false)
+	case Held:
+		n.onHeld(g, m)
+	}
+}
+
+// strange answers a message about a group this node knows nothing of.
+func (n *Node) strange(from overlay.ID, m *Message) {
+	switch m.Type {
+	case Ack, Path:
+		n.send(from, &Message{Type: Leave, Group: m.Group, Edge: m.Edge})
+	case Pull:
+		n.send(from, &Message{Type: Lack, Group: m.Group, Stamp: m.Stamp, From: m.From, To: m.To})
+	case Link, Linked:
+		n.send(from, &Message{Type: Unlink, Group: m.Group})
+	}
+}
+
+// gone handles the loss of a neighbour, however it was noticed.
+func (n *Node) gone(id overlay.ID) {
+	if p := n.pairs[id]; p != nil {
+		for len(p.ties) > 0 {
+			n.lose(p.ties[len(p.ties)-1].g, id)
+		}
+	}
+	for _, g := range n.order {
+		if g.seek.target == id {
+			n.touch(g)
+			n.seekNext(g)
+		}
+		n.pullFailed(g, id)
+	}
+}
+
+// lose takes a dead neighbour out of one group.
+func (n *Node) lose(g *group, id overlay.ID) {
+	n.touch(g)
+	if i := g.child(id); i >= 0 {
+		n.cutChild(g, i)
+	}
+	n.dropLazy(g, id, false)
+	if g.place.parent == id {
+		n.orphan(g, nil, true)
+	}
+	n.dropIfIdle(g)
+}

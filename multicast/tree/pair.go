@@ -1,0 +1,296 @@
+package tree
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// pair is what this node and one neighbour have in common, over all groups:
+// one keep-alive watches the link (FeedTree §4.2: only while nothing else is
+// heard over it), one digest compares the edges, heads are told together.
+type pair struct {
+	id     overlay.ID
+	ties   []tie
+	digest uint64
+	sent   time.Duration
+	probe  time.Duration // ping by then if nothing is heard
+	dead   time.Duration // gone by then if nothing is heard; 0: no ping is out
+	pings  int
+	tell   []*group // groups whose heads the neighbour is to be told
+	tellAt time.Duration
+	alarm  alarm
+	touch  bool
+}
+
+// tie counts the edges and lazy links of one group between the two.
+type tie struct {
+	g *group
+	n int
+}
+
+func (p *pair) when() time.Duration {
+	at := min(orNever(p.tellAt), p.probe)
+	if p.dead != 0 {
+		at = min(orNever(p.tellAt), p.dead)
+	}
+	return at
+}
+
+func (n *Node) touchPair(p *pair) {
+	if !p.touch {
+		p.touch = true
+		n.step.pairs = append(n.step.pairs, p)
+	}
+}
+
+// edgeDigest stands for one edge in a pair's digest. Lazy links have edge 0
+// and no parent. Digests are xored: order does not matter, and an edge taken
+// out leaves no trace.
+func edgeDigest(g multicast.Group, edge uint64, parent overlay.ID) uint64 {
+	h := fnv.New64a()
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], edge)
+	h.Write(g[:])
+	h.Write(b[:])
+	h.Write([]byte(parent))
+	return h.Sum64()
+}
+
+func lazyDigest(g multicast.Group) uint64 { return edgeDigest(g, 0, "") }
+
+// tie adds a link of a group to the pair, which begins with its first.
+func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
+	p := n.pairs[id]
+	if p == nil {
+		p = &pair{id: id, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)}
+		n.alarms.init(&p.alarm)
+		p.alarm.pair = p
+		n.pairs[id] = p
+	}
+	n.touchPair(p)
+	p.digest ^= digest
+	for i := range p.ties {
+		if p.ties[i].g == g {
+			p.ties[i].n++
+			return
+		}
+	}
+	p.ties = append(p.ties, tie{g, 1})
+}
+
+// untie takes a link out; a pair without links is forgotten.
+func (n *Node) untie(id overlay.ID, g *group, digest uint64) {
+	p := n.pairs[id]
+	if p == nil {
+		panic("tree: an edge without its pair")
+	}
+	n.touchPair(p)
+	p.digest ^= digest
+	for i := range p.ties {
+		if p.ties[i].g != g {
+			continue
+		}
+		if p.ties[i].n--; p.ties[i].n == 0 {
+			p.ties = append(p.ties[:i], p.ties[i+1:]...)
+			p.forgetTell(g)
+		}
+		if len(p.ties) == 0 {
+			delete(n.pairs, id)
+		}
+		return
+	}
+	panic("tree: an edge its pair does not count")
+}
+
+func (p *pair) forgetTell(g *group) {
+	for i := range p.tell {
+		if p.tell[i] == g {
+			p.tell = append(p.tell[:i], p.tell[i+1:]...)
+			return
+		}
+	}
+}
+
+// heard notes a sign of life.
+func (n *Node) heard(id overlay.ID) {
+	if p := n.pairs[id]; p != nil {
+		p.dead, p.pings = 0, 0
+		p.probe = n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)
+		n.touchPair(p)
+	}
+}
+
+// expect wants a sign of life from a neighbour soon: data went there, or it
+// should have sent some.
+func (n *Node) expect(id overlay.ID, within time.Duration) {
+	if p := n.pairs[id]; p != nil && p.dead == 0 {
+		p.probe = min(p.probe, n.step.now+within)
+		n.touchPair(p)
+	}
+}
+
+func (n *Node) wakePair(p *pair) {
+	n.touchPair(p)
+	now := n.step.now
+	if due(p.tellAt, now) {
+		n.tellHeads(p)
+	}
+	switch {
+	case p.dead != 0 && p.dead > now, p.dead == 0 && p.probe > now:
+	case p.pings >= 2:
+		n.gone(p.id)
+	default:
+		p.pings++
+		p.dead = now + n.cfg.Patience*time.Duration(1+p.pings)/2
+		n.send(p.id, &Message{Type: Ping, Digest: p.digest, Ver: n.headDigest(p)})
+	}
+}
+
+func (n *Node) onPing(from overlay.ID, m *Message) {
+	pong := &Message{Type: Pong}
+	if p := n.pairs[from]; p != nil {
+		pong.Digest, pong.Ver = p.digest, n.headDigest(p)
+	}
+	n.send(from, pong)
+	n.compare(from, m)
+}
+
+// compare is the pair's anti-entropy: where the two sides' edges differ, one
+// lists its own; where their heads differ, they are told.
+func (n *Node) compare(from overlay.ID, m *Message) {
+	p := n.pairs[from]
+	switch {
+	case p == nil && m.Digest != 0:
+		n.send(from, &Message{Type: Sync})
+	case p == nil:
+	case p.digest != m.Digest:
+		n.send(from, &Message{Type: Sync, Entries: n.edgesOf(p)})
+	case m.Ver != n.headDigest(p):
+		for _, t := range p.ties {
+			n.tell(from, t.g)
+		}
+	}
+}
+
+// headDigest stands for all heads of the groups the pair shares.
+func (n *Node) headDigest(p *pair) uint64 {
+	var sum uint64
+	var b [24]byte
+	for _, t := range p.ties {
+		for _, l := range t.g.lines {
+			if l.epoch == 0 {
+				continue
+			}
+			h := fnv.New64a()
+			h.Write(t.g.id[:])
+			h.Write(l.source[:])
+			binary.BigEndian.PutUint64(b[:], l.epoch)
+			binary.BigEndian.PutUint64(b[8:], l.high)
+			binary.BigEndian.PutUint64(b[16:], l.beat.Stamp.Beat)
+			h.Write(b[:])
+			sum ^= h.Sum64()
+		}
+	}
+	return sum
+}
+
+func (n *Node) edgesOf(p *pair) []Entry {
+	var es []Entry
+	for _, t := range p.ties {
+		g := t.g
+		if i := g.child(p.id); i >= 0 {
+			es = append(es, Entry{Group: g.id, Edge: g.links.children[i].edge, Flags: AsParent})
+		}
+		if g.place.parent == p.id {
+			es = append(es, Entry{Group: g.id, Edge: g.place.edge})
+		}
+		if g.isLazy(p.id) {
+			es = append(es, Entry{Group: g.id})
+		}
+	}
+	return es
+}
+
+// onSync mends what the two sides see differently: edges only the other has
+// are refused, edges only this side has are ended, unless they are so young
+// that the other's news of them may still be on the way.
+func (n *Node) onSync(from overlay.ID, m *Message) {
+	claimed := map[edgeKey]bool{}
+	for _, e := range m.Entries {
+		claimed[keyOf(e)] = true
+		n.syncTheirs(from, e)
+	}
+	p := n.pairs[from]
+	if p == nil {
+		return
+	}
+	for _, e := range n.edgesOf(p) {
+		mirrored := e
+		if e.Edge != 0 {
+			mirrored.Flags ^= AsParent
+		}
+		if !claimed[keyOf(mirrored)] {
+			n.syncOurs(from, e)
+		}
+	}
+}
+
+// syncTheirs looks at one edge the other side has.
+func (n *Node) syncTheirs(from overlay.ID, e Entry) {
+	g := n.groups[e.Group]
+	switch {
+	case e.Edge == 0:
+		if g == nil || !g.isLazy(from) {
+			n.send(from, &Message{Type: Unlink, Group: e.Group})
+		}
+	case e.Flags&AsParent != 0:
+		switch {
+		case g != nil && g.place.parent == from && g.place.edge == e.Edge:
+		case g != nil && g.seek.target == from && g.seek.edge == e.Edge:
+			n.sendJoin(g) // its answer was lost
+		default:
+			n.send(from, &Message{Type: Leave, Group: e.Group, Edge: e.Edge})
+		}
+	default:
+		if i := -1; g != nil {
+			if i = g.child(from); i >= 0 && g.links.children[i].edge == e.Edge {
+				return
+			}
+		}
+		n.send(from, &Message{Type: Drop, Group: e.Group, Edge: e.Edge, Reason: Unknown})
+	}
+}
+
+// syncOurs ends one edge the other side does not have.
+func (n *Node) syncOurs(from overlay.ID, e Entry) {
+	g := n.groups[e.Group]
+	if g == nil {
+		return
+	}
+	old := n.step.now - 2*n.cfg.Patience
+	n.touch(g)
+	switch i := g.child(from); {
+	case e.Edge == 0:
+		n.dropLazy(g, from, false)
+	case e.Flags&AsParent != 0:
+		if i >= 0 && g.links.children[i].since <= old {
+			n.cutChild(g, i)
+			n.dropIfIdle(g)
+		}
+	case g.place.parent == from && g.place.since <= old:
+		n.orphan(g, []overlay.ID{from}, false)
+	}
+}
+
+// edgeKey tells an entry's edge from the others of a pair.
+type edgeKey struct {
+	group    multicast.Group
+	edge     uint64
+	asParent bool
+}
+
+func keyOf(e Entry) edgeKey { return edgeKey{e.Group, e.Edge, e.Flags&AsParent != 0} }

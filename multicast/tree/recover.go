@@ -1,0 +1,234 @@
+package tree
+
+import (
+	"slices"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// recovery is how a line gets back what it lacks (FeedTree §4.5.2). A gap is
+// proven: a verified event or heartbeat says that more was published. A claim
+// is hearsay: a neighbour says it has more, and only that neighbour is asked.
+type recovery struct {
+	at    time.Duration // next move about the gap; 0: none planned
+	asked overlay.ID
+	tries int
+	round int
+
+	claim    multicast.Stamp
+	by       overlay.ID
+	claimAt  time.Duration // 0: no claim
+	claimTry int
+}
+
+func (r *recovery) when() time.Duration { return min(orNever(r.at), orNever(r.claimAt)) }
+
+// wakeLine does what a line's times ask for.
+func (n *Node) wakeLine(g *group, l *line) {
+	now := n.step.now
+	if due(l.recovery.claimAt, now) {
+		n.pullClaim(g, l)
+	}
+	if due(l.recovery.at, now) {
+		n.recover(g, l)
+	}
+	if g.member && due(l.overdue, now) {
+		n.overdue(g, l)
+	}
+}
+
+// checkGap plans a recovery if something is missing and none is planned.
+func (n *Node) checkGap(g *group, l *line) {
+	r := &l.recovery
+	if _, _, ok := l.gap(1); !ok {
+		r.at, r.tries, r.round, r.asked = 0, 0, 0, ""
+	} else if r.at == 0 {
+		n.count.Gaps++
+		r.at = n.step.now + reorderWait
+	}
+}
+
+// recover asks the next node that may have what is missing: the parent, then
+// lazy links and children, then the nodes near the root. After two rounds the
+// application is told to use HTTP.
+func (n *Node) recover(g *group, l *line) {
+	r := &l.recovery
+	from, to, ok := l.gap(pullMax)
+	if !ok {
+		n.checkGap(g, l)
+		return
+	}
+	sources := n.sources(g)
+	switch {
+	case r.tries < len(sources):
+		r.asked = sources[r.tries]
+		r.tries++
+		r.at = n.step.now + pullWait
+		n.pull(g, l, r.asked, from, to)
+	case r.round < 1:
+		r.round++
+		r.tries, r.asked = 0, ""
+		r.at = n.step.now + n.jitter(2*pullWait, 0.25)
+	default:
+		n.missing(g, l, from, to)
+		l.giveUp(to)
+		r.at, r.tries, r.round, r.asked = 0, 0, 0, ""
+		n.checkGap(g, l)
+	}
+}
+
+// sources lists who may hold missing events, likeliest first.
+func (n *Node) sources(g *group) []overlay.ID {
+	ids := n.neighbours(g)
+	if len(g.place.path) > 0 {
+		ids = append(ids, g.place.path[0])
+	}
+	ids = append(ids, n.router.Closest(g.key, n.cfg.Replicas)...)
+	var unique []overlay.ID
+	for _, id := range ids {
+		if id != n.self && !slices.Contains(unique, id) {
+			unique = append(unique, id)
+		}
+	}
+	return unique
+}
+
+func (n *Node) pull(g *group, l *line, whom overlay.ID, from, to uint64) {
+	s := multicast.Stamp{Source: l.source, Epoch: l.epoch, Beat: l.beat.Stamp.Beat}
+	n.send(whom, &Message{Type: Pull, Group: g.id, Stamp: s, From: from, To: to})
+	n.expect(whom, n.cfg.Patience)
+}
+
+// missing reports what no node could give.
+func (n *Node) missing(g *group, l *line, from, to uint64) {
+	n.count.Missing += to - from + 1
+	if g.member {
+		n.notice(Notice{Kind: Missing, Group: g.id, Stamp: l.head(), From: from, To: to})
+	}
+}
+
+// learn takes the heads a neighbour tells. Those ahead of ours become claims,
+// looked into after wait: the payload may be on its way.
+func (n *Node) learn(g *group, from overlay.ID, heads []multicast.Stamp, wait time.Duration) {
+	n.touch(g)
+	for _, h := range heads {
+		l := g.line(h.Source)
+		if l == nil {
+			if h.Epoch == 0 || !n.roomForLine(g) {
+				continue
+			}
+			l = &line{source: h.Source, need: 1, heard: n.step.now}
+			g.lines = append(g.lines, l)
+		}
+		if !n.ahead(l, h) || l.recovery.claimAt != 0 && h.Compare(l.recovery.claim) <= 0 {
+			continue
+		}
+		r := &l.recovery
+		at := n.step.now + wait
+		if r.claimAt != 0 {
+			at = min(at, r.claimAt)
+		}
+		r.claim, r.by, r.claimAt, r.claimTry = h, from, at, 0
+	}
+}
+
+func (n *Node) ahead(l *line, h multicast.Stamp) bool {
+	if h.Epoch != l.epoch {
+		return h.Epoch > l.epoch
+	}
+	return h.Seq > l.high || h.Seq == l.high && h.Beat > l.beat.Stamp.Beat
+}
+
+// pullClaim asks the node that claims to have more for it.
+func (n *Node) pullClaim(g *group, l *line) {
+	r := &l.recovery
+	if !n.ahead(l, r.claim) || r.claimTry >= 3 {
+		r.claimAt = 0
+		return
+	}
+	r.claimTry++
+	r.claimAt = n.step.now + pullWait
+	from, to := l.high+1, r.claim.Seq
+	if r.claim.Epoch > l.epoch {
+		from = 1
+	}
+	if to >= from+pullMax {
+		from = to - pullMax + 1
+	}
+	s := multicast.Stamp{Source: l.source, Epoch: r.claim.Epoch}
+	if r.claim.Epoch == l.epoch {
+		s.Beat = l.beat.Stamp.Beat
+	}
+	n.send(r.by, &Message{Type: Pull, Group: g.id, Stamp: s, From: from, To: to})
+	n.expect(r.by, n.cfg.Patience)
+}
+
+// onPull answers from the buffer, oldest first, with the latest heartbeat if
+// the asker lacks it, and says so if something is not there.
+func (n *Node) onPull(g *group, from overlay.ID, m *Message) {
+	l := g.line(m.Stamp.Source)
+	if m.To >= m.From+pullMax {
+		n.count.Malformed++
+		return
+	}
+	via := multicast.ViaLazy
+	if g.child(from) >= 0 {
+		via = multicast.ViaParent
+	}
+	found := uint64(0)
+	for seq := m.From; seq <= m.To && l != nil; seq++ {
+		k := g.buffer.find(multicast.Stamp{Source: l.source, Epoch: m.Stamp.Epoch, Seq: seq})
+		if k == nil {
+			continue
+		}
+		found++
+		n.send(from, &Message{Type: Data, Group: g.id, Via: via, Event: &k.event})
+	}
+	if l != nil && l.epoch == m.Stamp.Epoch && l.beat.Stamp.Beat > m.Stamp.Beat && l.beat.Body != nil {
+		beat := l.beat
+		n.send(from, &Message{Type: Data, Group: g.id, Via: via, Event: &beat})
+	}
+	if m.From <= m.To && found < m.To-m.From+1 {
+		n.send(from, &Message{Type: Lack, Group: g.id, Stamp: m.Stamp, From: m.From, To: m.To})
+	}
+}
+
+// onLack goes on to the next node at once.
+func (n *Node) onLack(g *group, from overlay.ID, m *Message) {
+	if l := g.line(m.Stamp.Source); l != nil {
+		n.turnDown(l, from)
+	}
+}
+
+// pullFailed goes on without a node that is gone.
+func (n *Node) pullFailed(g *group, id overlay.ID) {
+	for _, l := range g.lines {
+		if n.turnDown(l, id) {
+			n.touch(g)
+		}
+	}
+}
+
+func (n *Node) turnDown(l *line, id overlay.ID) bool {
+	r := &l.recovery
+	if r.at != 0 && r.asked == id {
+		r.at = n.step.now
+		return true
+	}
+	if r.claimAt != 0 && r.by == id {
+		r.claimAt = 0
+		return true
+	}
+	return false
+}
+
+// overdue tells that a source broke its promise of a sign of life (FeedTree
+// §4.3, §4.5.2), after asking the lazy links whether only this node missed it.
+func (n *Node) overdue(g *group, l *line) {
+	silent := n.step.now - l.heard
+	l.overdue = n.step.now + l.ttl
+	n.notice(Notice{Kind: Overdue, Group: g.id, Stamp: l.head(), After: silent})
+	n.askHeads(g, n.neighbours(g))
+}

@@ -1,0 +1,42 @@
+package tree
+
+import (
+	"slices"
+
+	"github.com/feedtree/feedtree/multicast"
+)
+
+// Groups lists the groups this node serves, in the order it came to them.
+func (n *Node) Groups() []multicast.Group {
+	ids := make([]multicast.Group, len(n.order))
+	for i, g := range n.order {
+		ids[i] = g.id
+	}
+	return ids
+}
+
+// Status describes one group; false if this node does not serve it.
+func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
+	g := n.groups[id]
+	if g == nil {
+		return GroupStatus{Group: id}, false
+	}
+	st := GroupStatus{
+		Group:    id,
+		Member:   g.member,
+		Root:     g.place.root,
+		Attached: g.place.attached,
+		Parent:   g.place.parent,
+		Lazy:     slices.Clone(g.links.lazy),
+		Path:     slices.Clone(g.place.path),
+		Heads:    g.heads(),
+		Buffered: len(g.buffer.kept),
+	}
+	for _, c := range g.links.children {
+		st.Children = append(st.Children, c.id)
+	}
+	return st, true
+}
+
+// Counters returns what the node counted so far.
+func (n *Node) Counters() Counters { return n.count }
