@@ -1,0 +1,58 @@
+// Package signing makes a feed's updates provable: Ed25519 identities, the
+// signed envelope every update travels in, the dense line a source numbers its
+// envelopes along, and the certificate that ties a key to a feed's URL.
+//
+// [Identity.Seal] turns a [Header] and a payload into wire bytes, [Open] turns
+// wire bytes back into an [Envelope] or refuses them with a [Reason]. What is
+// signed is bytes: a header of fixed layout that holds the hash of an opaque
+// payload. A payload is never parsed, normalised or re-serialised here, so a
+// verifier in another language needs SHA-256, Ed25519 and the layout that
+// stands above the encoder in envelope.go; testdata/vectors.json says whether
+// it got them right.
+//
+// A source speaks along a [Line]: within an epoch its events count 1, 2, 3, …
+// and each carries the hash of the header before it, so that a hole, a replay
+// and a fork are all visible to whoever holds the line. A heartbeat repeats the
+// head of the line at a later time: nothing was published since. A source keeps
+// its own Line durably and stores the next one before it sends; one that may
+// have lost its place, by a restored backup or a lost disk, calls [Line.Bump]
+// rather than guess, because two different statements at one place are a proof
+// against it.
+//
+// # Invariants
+//
+//  1. An Envelope that Open returned is what the holder of its Key signed:
+//     altering any one byte of the wire makes Open refuse it.
+//  2. Parse and marshal are inverse: an envelope or a certificate has exactly
+//     one encoding of its contents, so comparing bytes compares meaning. (The
+//     holder of a key can sign one header twice with different signature bytes;
+//     [Envelope.Hash] leaves the signature out for that reason.)
+//  3. Whatever Open returned is within bounds: the payload at most
+//     [MaxPayload], times before the year 10000, TTL at most [MaxTTL], epoch
+//     and seq at most [MaxNumber]. Arithmetic on them does not overflow.
+//  4. Open says nothing about whether the key may speak for the feed. That is
+//     the subscriber's question, answered by [Certificate.Covers] and by what
+//     the feed itself announced.
+//  5. Every refusal of foreign bytes is an [*Error] whose Reason can be
+//     counted. [ReasonUnsupported] alone does not convict the sender: the
+//     envelope may come from a newer version of the protocol.
+//  6. There is no clock here: times are arguments. Randomness is read only by
+//     [Generate] and for the salt of an encrypted key file.
+//
+// # Choices
+//
+// The domain prefix is plain bytes in front of the header rather than
+// Ed25519ctx, since few libraries of other languages offer the latter. A byte
+// names the algorithm although there is one, so that another can follow.
+// Unknown media and codings are let through by Open: to a forwarder they are
+// opaque, and a network must not cut itself in two over a new one. Unknown
+// kinds and set reserved bits are refused, since they can change what an
+// envelope means. A certificate does not carry the group: it is a hash of the
+// URL, so computing it leaves one way fewer to be wrong. Public keys of small
+// order are refused, because signatures "by" them can be made by anyone.
+//
+// FeedTree §4.3 asks for all of it (each update a document with a sequence
+// number and a timestamp, signed with the publisher's private key, a
+// certificate whose URL and fingerprint the feed announces, peers that verify)
+// and leaves the format open.
+package signing
