@@ -14,7 +14,7 @@ const (
 	maxNumber  = signing.MaxNumber // of epochs, seqs and beats: far from where adding to one overflows
 	maxPath    = 64
 	maxPeers   = 32
-	maxHeads   = 64 // of a message, and of each entry
+	maxHeads   = 64    // of a message, and of each entry
 	maxEntries = 16384 // edges or heads shared by one pair of nodes, over all groups
 	maxID      = 64
 	maxAddrs   = 4 // of each node named
