@@ -1,0 +1,83 @@
+package sim_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+	"github.com/feedtree/feedtree/overlay/sim"
+)
+
+// A relay passes each message on to the next hop toward a key of its own, so
+// that one event costs one receive, one route and one send.
+type relay struct{ net *sim.Endpoint[note] }
+
+func (r relay) Receive(_ time.Duration, _ overlay.ID, m note) { r.pass(m) }
+func (r relay) pass(m note) {
+	var k overlay.Key
+	for i, x := 0, r.net.Rand().Uint64(); i < 8; i, x = i+1, x>>8 {
+		k[i] = byte(x)
+	}
+	if next, ok := r.net.NextHop(k); ok {
+		r.net.Send(next, m)
+	} else {
+		r.net.Send(r.net.Closest(k, 1)[0], m)
+	}
+}
+func (r relay) Gone(time.Duration, overlay.ID) {}
+func (r relay) Routes(time.Duration)           {}
+func (r relay) Tick(time.Duration)             {}
+func (r relay) Deadline() time.Duration        { return sim.Never }
+
+// BenchmarkEvents measures events per second with 10,000 messages in flight
+// among 10,000 nodes.
+func BenchmarkEvents(b *testing.B) {
+	net := sim.New(sim.Config[note]{Latency: sim.Plane(5*time.Millisecond, 80*time.Millisecond)})
+	ids := names(10000)
+	var hosts []relay
+	for _, id := range ids {
+		net.Add(id, func(ep *sim.Endpoint[note]) sim.Host[note] {
+			hosts = append(hosts, relay{ep})
+			return hosts[len(hosts)-1]
+		})
+	}
+	for i, id := range ids {
+		net.Call(id, func(time.Duration) { hosts[i].pass(1) })
+	}
+	net.Run(time.Second)
+	b.ReportAllocs()
+	for b.Loop() {
+		net.Step()
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkBuild measures how long a node takes to come up and how much memory
+// it holds, host apart.
+func BenchmarkBuild(b *testing.B) {
+	for _, bc := range []struct {
+		name   string
+		nodes  int
+		joined bool
+	}{{"drawn/10000", 10000, false}, {"drawn/100000", 100000, false}, {"joined/10000", 10000, true}} {
+		b.Run(bc.name, func(b *testing.B) {
+			ids := names(bc.nodes)
+			var before, after runtime.MemStats
+			for b.Loop() {
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				net := sim.New(sim.Config[note]{Tables: sim.Tables{Joined: bc.joined}})
+				for _, id := range ids {
+					net.Add(id, func(ep *sim.Endpoint[note]) sim.Host[note] { return relay{ep} })
+				}
+				net.Run(time.Second)
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				runtime.KeepAlive(net)
+			}
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(bc.nodes), "B/node")
+			b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(bc.nodes*b.N), "µs/node")
+		})
+	}
+}

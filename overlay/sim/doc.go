@@ -1,0 +1,40 @@
+// Package sim is a deterministic network in one goroutine: it runs any state
+// machine written as steps, with latency, faults and churn, and the same seed
+// always gives the same run.
+//
+// A [Net] is generic over the message type. Each node is a [Host]: an adapter
+// around a core that turns Receive, Gone, Routes and Tick into steps and
+// carries out what the step wants through its [Endpoint], which is the
+// core's [overlay.Router] and its way to send. Nothing is encoded: messages
+// travel as the values they are.
+//
+// # The network
+//
+// A connection is opened by the first message between two nodes (one round
+// trip more, unless one holds the other in its routing table) and is closed
+// by crash, close or partition. Table entries count as connected until their
+// loss is noticed. Each node has k-bucket tables of kad-dht's shape. A peer
+// that disconnects stays in them, marked; it goes when a dial or a query fails
+// or the periodic refresh gives it up, so Closest and Lookup meet stale
+// entries the way they do with kad-dht.
+//
+// Joins and lookups walk the tables of live nodes at once and report their
+// result after the time such a walk takes; their own messages are not events.
+//
+// # Invariants
+//
+//  1. Same configuration, same calls: same [Net.Hash], which covers time, from,
+//     to, kind and size of every event. It depends neither on the order in
+//     which nodes were added at one instant nor on how a run is cut into calls.
+//  2. Messages of an ordered pair arrive in the order sent, unless reordering
+//     is on. At equal times the order of different nodes' events is drawn from
+//     the seed.
+//  3. A node never gets an event meant for an earlier life of its ID.
+//  4. A peer that a message could not reach for good is reported by Gone once:
+//     after Detect if the connection broke silently, after Dial if there was
+//     none. Messages lost to [Faults] alone are not reported.
+//  5. NextHop names connected peers only, as far as the node can know.
+//
+// A node costs a few hundred bytes beside its table and what its host holds,
+// an event in flight some 60 bytes beside its message.
+package sim

@@ -1,0 +1,155 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+type op uint8
+
+const (
+	opMessage op = iota
+	opGone       // the connection of to and from is lost as to sees it
+	opDial       // to gives up reaching from
+	opRoutes     // tell to that its table changed
+	opTick       // to may have reached its deadline
+	opLooked     // do has the result for to
+	opNoticed    // those who hold to in their tables learn that it is down
+	opCut        // the two sides of a partition notice
+	opRefresh    // to looks after disconnected peers in its table
+	opRejoin     // to finds the others again after a partition
+	opControl    // do is the caller's
+)
+
+// An event is what an item points to. life and mate are the lives of to and
+// from that it was made for.
+type event[M any] struct {
+	msg        M
+	do         func(now time.Duration)
+	from, to   int32
+	life, mate uint32
+	op         op
+}
+
+// An arena holds events by slot, so that the heap moves small items only.
+type arena[M any] struct {
+	events   []event[M]
+	unused   []int32
+	controls uint64 // control events so far: their ties, below all others
+}
+
+func (a *arena[M]) take() int32 {
+	if k := len(a.unused); k > 0 {
+		slot := a.unused[k-1]
+		a.unused = a.unused[:k-1]
+		return slot
+	}
+	a.events = append(a.events, event[M]{})
+	return int32(len(a.events) - 1)
+}
+
+func (a *arena[M]) free(slot int32) {
+	a.events[slot] = event[M]{}
+	a.unused = append(a.unused, slot)
+}
+
+const drawn = 1 << 63 // set in the tie of every event that is not a control
+
+// push queues an event with a tie that follows from what it is, not from when
+// it was queued.
+func (n *Net[M]) push(at time.Duration, e event[M]) {
+	tie := mix(mix(n.cfg.Seed, uint64(at)), uint64(e.op))
+	if e.from >= 0 {
+		tie = mix(tie, n.pos[e.from])
+	}
+	if e.to >= 0 {
+		tie = mix(tie, n.pos[e.to])
+	}
+	n.pushTie(at, tie, e)
+}
+
+func (n *Net[M]) pushTie(at time.Duration, tie uint64, e event[M]) {
+	slot := n.arena.take()
+	n.arena.events[slot] = e
+	n.queue.push(item{at: max(at, n.now), tie: tie | drawn, slot: slot})
+}
+
+// alone makes an event that concerns one node in its present life.
+func (n *Net[M]) alone(o op, i int32) event[M] {
+	return event[M]{op: o, from: -1, to: i, life: n.nodes[i].life}
+}
+
+func (n *Net[M]) handle(e *event[M]) {
+	switch e.op {
+	case opControl:
+		e.do(n.now)
+		return
+	case opCut:
+		n.noticeCut()
+		return
+	case opNoticed:
+		n.noticeDeath(e.to, e.life)
+		return
+	case opMessage:
+		n.receive(e)
+		return
+	}
+	nd := &n.nodes[e.to]
+	if !nd.alive || nd.life != e.life {
+		return
+	}
+	switch e.op {
+	case opGone:
+		n.gone(e)
+	case opDial:
+		n.dialFailed(e)
+	case opRoutes:
+		nd.flags &^= routesDue
+		n.trace(Routes, -1, e.to, nil)
+		nd.host.Routes(n.now)
+	case opTick:
+		n.tick(e.to)
+	case opLooked:
+		n.trace(Looked, -1, e.to, nil)
+		e.do(n.now)
+	case opRefresh:
+		nd.flags &^= refreshDue
+		n.refresh(e.to)
+	case opRejoin:
+		n.rejoin(e.to)
+	}
+	n.arm(e.to)
+}
+
+// tick calls the host's Tick if its deadline is really reached: it may have
+// moved since the event was queued.
+func (n *Net[M]) tick(i int32) {
+	nd := &n.nodes[i]
+	if nd.tickAt > n.now {
+		return // an earlier deadline was queued and passed; the later one is still there
+	}
+	nd.tickAt = Never
+	if nd.host.Deadline() > n.now {
+		return
+	}
+	n.trace(Ticked, -1, i, nil)
+	nd.host.Tick(n.now)
+	if d := nd.host.Deadline(); d <= n.now {
+		panic(fmt.Sprintf("sim: node %q wants its next tick at %v after one at %v: time would stand still", nd.id, d, n.now))
+	}
+}
+
+// arm queues the host's next tick if none is queued as early. A deadline that
+// moves away leaves the queued one, which finds out when it comes.
+func (n *Net[M]) arm(i int32) {
+	nd := &n.nodes[i]
+	if !nd.alive {
+		return
+	}
+	at := nd.host.Deadline()
+	if at >= nd.tickAt {
+		return
+	}
+	nd.tickAt = max(at, n.now)
+	n.push(nd.tickAt, n.alone(opTick, i))
+}

@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// An order is all nodes ever added by position, and those that came up since
+// tables were last settled.
+type order struct {
+	sorted   []int32
+	arrived  []int32 // not in sorted yet
+	unfilled []int32 // up, with an empty table
+}
+
+func (o *order) arrive(i int32) { o.arrived = append(o.arrived, i) }
+
+// settle lets the nodes that came up join. Those of one instant join
+// together, in an order that does not depend on the calls.
+func (n *Net[M]) settle() {
+	if len(n.order.unfilled) == 0 {
+		return
+	}
+	n.merge()
+	batch := slices.DeleteFunc(n.order.unfilled, func(i int32) bool { return !n.nodes[i].alive })
+	n.order.unfilled = nil
+	slices.SortFunc(batch, n.byPosition)
+	for _, a := range batch {
+		n.trace(Started, -1, a, nil)
+	}
+	if n.cfg.Tables.Joined {
+		slices.SortStableFunc(batch, func(a, b int32) int {
+			return cmp.Compare(mix(n.pos[a], n.cfg.Seed), mix(n.pos[b], n.cfg.Seed))
+		})
+		for _, a := range batch {
+			n.nodes[a].flags &^= newcomer
+			n.join(a)
+		}
+		return
+	}
+	for _, a := range batch {
+		n.fill(a)
+	}
+	for _, a := range batch {
+		n.announce(a)
+	}
+	for _, a := range batch {
+		n.nodes[a].flags &^= newcomer
+		n.changed(a)
+		n.nodes[a].trim()
+	}
+}
+
+// trim gives back the memory that growing left over: in a large network most
+// of a node's memory is its table and who holds it.
+func (nd *node[M]) trim() {
+	nd.table.peers = append([]entry(nil), nd.table.peers...)
+	nd.holders = append([]int32(nil), nd.holders...)
+}
+
+// announce makes the settled nodes that a chose know it too.
+func (n *Net[M]) announce(a int32) {
+	for _, p := range n.nodes[a].table.peers {
+		if n.reach(a, p.node()) && n.nodes[p.node()].flags&newcomer == 0 {
+			n.insert(p.node(), a)
+		}
+	}
+}
+
+func (n *Net[M]) byPosition(a, b int32) int {
+	return cmp.Or(cmp.Compare(n.pos[a], n.pos[b]), cmp.Compare(n.nodes[a].id, n.nodes[b].id))
+}
+
+// merge puts the nodes that arrived in their places.
+func (n *Net[M]) merge() {
+	o := &n.order
+	if len(o.arrived) > 16 {
+		o.sorted = append(o.sorted, o.arrived...)
+		slices.SortFunc(o.sorted, n.byPosition)
+	} else {
+		for _, i := range o.arrived {
+			at, _ := slices.BinarySearchFunc(o.sorted, i, n.byPosition)
+			o.sorted = slices.Insert(o.sorted, at, i)
+		}
+	}
+	o.arrived = o.arrived[:0]
+}
+
+// fill puts peers into every bucket of a's table that has room.
+func (n *Net[M]) fill(a int32) {
+	if n.cfg.Tables.Joined {
+		n.refill(a)
+		return
+	}
+	lo, hi := 0, len(n.order.sorted)
+	for c := 0; c < 64 && hi-lo > 1; c++ {
+		bit := uint64(1) << (63 - c)
+		mid := lo + sort.Search(hi-lo, func(k int) bool { return n.pos[n.order.sorted[lo+k]]&bit != 0 })
+		if n.pos[a]&bit != 0 {
+			n.sample(a, c, n.order.sorted[lo:mid])
+			lo = mid
+		} else {
+			n.sample(a, c, n.order.sorted[mid:hi])
+			hi = mid
+		}
+	}
+}
+
+// sample puts peers drawn from those that belong into bucket c there, until it
+// is full or no more are found.
+func (n *Net[M]) sample(a int32, c int, from []int32) {
+	begin, end := n.nodes[a].table.bounds(c)
+	want := n.cfg.Tables.Bucket - (end - begin)
+	if want <= 0 || len(from) == 0 {
+		return
+	}
+	if len(from) > 4*n.cfg.Tables.Bucket {
+		for tries := 8 * want; tries > 0 && want > 0; tries-- {
+			if p := from[within(n.draw(a), len(from))]; n.eligible(a, p) {
+				n.insert(a, p)
+				want--
+			}
+		}
+		return
+	}
+	some := n.walk.some[:0]
+	for _, p := range from {
+		if n.eligible(a, p) {
+			some = append(some, p)
+		}
+	}
+	n.walk.some = some
+	for k := 0; k < want && k < len(some); k++ {
+		if want < len(some) {
+			o := k + within(n.draw(a), len(some)-k)
+			some[k], some[o] = some[o], some[k]
+		}
+		n.insert(a, some[k])
+	}
+}
+
+func (n *Net[M]) eligible(a, p int32) bool {
+	if !n.reach(a, p) {
+		return false
+	}
+	at, _ := n.find(a, p)
+	return at < 0
+}

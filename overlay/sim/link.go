@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// A link is one node's end of a connection. The other end exists too, unless
+// that node is down, was restarted, or the link is being dialled in vain.
+type link struct {
+	last time.Duration // when the last message sent on it arrives
+	peer int32
+	life uint32 // of the peer that is connected; dialling: nobody is
+}
+
+const dialling = 0 // lives count from one
+
+func (n *Net[M]) linkAt(i, peer int32) (int, bool) {
+	return slices.BinarySearchFunc(n.nodes[i].links, peer, func(l link, p int32) int { return int(l.peer) - int(p) })
+}
+
+// setLink makes i's end of a connection what it is to be.
+func (n *Net[M]) setLink(i int32, l link) int {
+	at, found := n.linkAt(i, l.peer)
+	if found {
+		l.last = max(l.last, n.nodes[i].links[at].last)
+		n.nodes[i].links[at] = l
+		return at
+	}
+	n.nodes[i].links = slices.Insert(n.nodes[i].links, at, l)
+	return at
+}
+
+func (n *Net[M]) dropLink(i, peer int32) {
+	if at, found := n.linkAt(i, peer); found {
+		n.nodes[i].links = slices.Delete(n.nodes[i].links, at, at+1)
+	}
+}
+
+// connected reports whether i takes the peer for connected.
+func (n *Net[M]) connected(i, peer int32) bool {
+	if at, found := n.linkAt(i, peer); found {
+		return n.nodes[i].links[at].life != dialling
+	}
+	return n.holds(i, peer)
+}
+
+// delay is the way of one message from a to b.
+func (n *Net[M]) delay(a, b int32, draw uint64) time.Duration {
+	from, to := &n.nodes[a], &n.nodes[b]
+	return n.cfg.Latency(from.place, to.place, draw) + from.slow + to.slow
+}
+
+func (n *Net[M]) rtt(a, b int32) time.Duration {
+	const middle = 1 << 63
+	return n.delay(a, b, middle) + n.delay(b, a, middle)
+}
+
+// send puts m on the way from a. (Invariants 2 and 4.)
+func (n *Net[M]) send(a int32, to overlay.ID, m M) {
+	b, known := n.byID[to]
+	if !known {
+		b = n.admit(to)
+	}
+	if a == b {
+		panic(fmt.Sprintf("sim: node %q sends to itself", to))
+	}
+	_, size := n.cfg.Measure(m)
+	n.counts.Sent++
+	n.counts.Bytes += uint64(size)
+	at, found := n.linkAt(a, b)
+	if !found {
+		at = n.connect(a, b)
+	}
+	l := &n.nodes[a].links[at]
+	switch {
+	case l.life != dialling && l.life == n.nodes[b].life && n.reach(a, b):
+		n.transmit(a, b, l, m)
+		return
+	case l.life != dialling && n.reach(a, b):
+		// The peer was restarted and knows nothing of the connection: it says so.
+		n.push(n.now+n.rtt(a, b), n.goneEvent(a, b, l.life))
+	}
+	n.lose(a, b, m)
+}
+
+// connect makes the connection that a's first message to b needs.
+func (n *Net[M]) connect(a, b int32) int {
+	believed := n.holds(a, b)
+	if !n.reach(a, b) {
+		return n.connectInVain(a, b, believed)
+	}
+	l := link{peer: b, life: n.nodes[b].life}
+	if !believed {
+		n.counts.Dials++
+		l.last = n.now + n.rtt(a, b) + n.delay(a, b, 1<<63)
+	}
+	n.setLink(b, link{peer: a, life: n.nodes[a].life})
+	n.meet(a, b)
+	return n.setLink(a, l)
+}
+
+// connectInVain: a either still believes in a connection that is broken and
+// will notice in time, or dials and gives up.
+func (n *Net[M]) connectInVain(a, b int32, believed bool) int {
+	if believed {
+		life := n.nodes[b].life
+		n.push(n.noticed(a, b), n.goneEvent(a, b, life))
+		return n.setLink(a, link{peer: b, life: life})
+	}
+	n.counts.Dials++
+	e := n.alone(opDial, a)
+	e.from = b
+	n.push(n.now+n.cfg.Dial, e)
+	return n.setLink(a, link{peer: b, life: dialling})
+}
+
+// noticed is when a notices that b, which it cannot reach, is not there.
+func (n *Net[M]) noticed(a, b int32) time.Duration {
+	x, y := &n.nodes[a], &n.nodes[b]
+	broken := y.died
+	if y.alive {
+		broken = max(x.since, y.since)
+	}
+	return max(broken+n.cfg.Detect, n.now)
+}
+
+// goneEvent tells a that its connection to that life of peer is lost.
+func (n *Net[M]) goneEvent(a, peer int32, mate uint32) event[M] {
+	e := n.alone(opGone, a)
+	e.from, e.mate = peer, mate
+	return e
+}
+
+// transmit sends m over an open link.
+func (n *Net[M]) transmit(a, b int32, l *link, m M) {
+	f := n.faultsOf(a, b)
+	if f.Loss > 0 && unit(n.draw(a)) < f.Loss {
+		n.lose(a, b, m)
+		return
+	}
+	at := n.now + n.delay(a, b, n.draw(a))
+	if f.Reorder > 0 && unit(n.draw(a)) < f.Reorder {
+		at += span(n.draw(a), f.By)
+	} else {
+		at = max(at, l.last+1)
+		l.last = at
+	}
+	e := event[M]{op: opMessage, from: a, to: b, life: l.life, mate: n.nodes[a].life, msg: m}
+	n.pushTie(at, n.draw(a), e)
+	if f.Duplicate > 0 && unit(n.draw(a)) < f.Duplicate {
+		n.counts.Duplicated++
+		e.msg = n.cfg.Clone(m)
+		l.last = max(l.last, at) + 1
+		n.pushTie(l.last, n.draw(a), e)
+	}
+}
+
+func (n *Net[M]) lose(a, b int32, m M) {
+	n.counts.Lost++
+	n.trace(Lost, a, b, &m)
+}
+
+// receive hands a message over, unless the connection it travelled on broke
+// under way.
+func (n *Net[M]) receive(e *event[M]) {
+	to := &n.nodes[e.to]
+	if !to.alive || to.life != e.life || to.side != n.nodes[e.from].side {
+		n.lose(e.from, e.to, e.msg)
+		return
+	}
+	n.counts.Received++
+	n.trace(Received, e.from, e.to, &e.msg)
+	to.host.Receive(n.now, n.nodes[e.from].id, e.msg)
+	n.arm(e.to)
+}
+
+// gone tells a node that a connection is lost, if it still is.
+func (n *Net[M]) gone(e *event[M]) {
+	at, found := n.linkAt(e.to, e.from)
+	if !found || n.nodes[e.to].links[at].life != e.mate {
+		return
+	}
+	if n.reach(e.to, e.from) && n.nodes[e.from].life == e.mate {
+		return // the partition healed in time
+	}
+	n.dropLink(e.to, e.from)
+	n.setDown(e.to, e.from)
+	n.tellGone(e.to, e.from)
+}
+
+func (n *Net[M]) dialFailed(e *event[M]) {
+	at, found := n.linkAt(e.to, e.from)
+	if !found || n.nodes[e.to].links[at].life != dialling {
+		return
+	}
+	n.dropLink(e.to, e.from)
+	n.evict(e.to, e.from)
+	n.tellGone(e.to, e.from)
+}
+
+func (n *Net[M]) tellGone(i, peer int32) {
+	n.trace(Gone, peer, i, nil)
+	n.nodes[i].host.Gone(n.now, n.nodes[peer].id)
+}

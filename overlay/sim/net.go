@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Never is the Deadline of a host that wants no Tick.
+const Never = time.Duration(math.MaxInt64)
+
+// Config describes a network. The zero value works: 50 ms between any two
+// nodes, no faults, tables as kad-dht would have them.
+type Config[M any] struct {
+	Seed    uint64
+	Latency Latency                 // nil: Constant(50ms)
+	Place   func(overlay.ID) uint64 // where a node is for Latency; nil: the front of its key
+	Tables  Tables
+
+	// Detect is how long a connection that broke silently seems open; 0: 30 s,
+	// the idle timeout of QUIC.
+	Detect time.Duration
+	// Dial is how long it takes to give up reaching a node; 0: 5 s.
+	Dial time.Duration
+	// LookupFailure is the part of lookups that end with no answer at all.
+	LookupFailure float64
+
+	// Measure says what a message counts as; nil: kind 0 and no bytes.
+	Measure func(M) (kind uint8, size int)
+	// Clone copies a message that the network duplicates; nil: both receive
+	// the same value.
+	Clone func(M) M
+	// Trace, if set, sees every event that goes into the hash.
+	Trace func(Event[M])
+}
+
+// Tables says how routing tables are shaped and filled.
+type Tables struct {
+	// Bucket is how many peers one bucket holds; 0: 20.
+	Bucket int
+	// Joined fills tables by what a join does: walks from a few random
+	// nodes toward the own key and into each bucket. Otherwise they are drawn
+	// from all live nodes, which is faster and somewhat too good.
+	Joined bool
+	// Refresh is the period at which a node looks after the peers that
+	// disconnected and gives up two in five of them; 0: one minute.
+	Refresh time.Duration
+}
+
+func (c *Config[M]) setDefaults() {
+	if c.Latency == nil {
+		c.Latency = Constant(50 * time.Millisecond)
+	}
+	if c.Place == nil {
+		c.Place = position
+	}
+	if c.Tables.Bucket == 0 {
+		c.Tables.Bucket = 20
+	}
+	if c.Tables.Refresh == 0 {
+		c.Tables.Refresh = time.Minute
+	}
+	if c.Detect == 0 {
+		c.Detect = 30 * time.Second
+	}
+	if c.Dial == 0 {
+		c.Dial = 5 * time.Second
+	}
+	if c.Measure == nil {
+		c.Measure = func(M) (uint8, int) { return 0, 0 }
+	}
+	if c.Clone == nil {
+		c.Clone = func(m M) M { return m }
+	}
+}
+
+// Net is a simulated network. It belongs to one goroutine.
+type Net[M any] struct {
+	cfg    Config[M]
+	now    time.Duration
+	hash   uint64
+	counts Counts
+
+	nodes []node[M]
+	pos   []uint64 // positions by node, apart: tables walk them all the time
+	byID  map[overlay.ID]int32
+	order order
+
+	queue  queue
+	arena  arena[M]
+	faults faults
+	walk   walker
+}
+
+// New returns an empty network at time zero.
+func New[M any](cfg Config[M]) *Net[M] {
+	cfg.setDefaults()
+	return &Net[M]{cfg: cfg, hash: mix(cfg.Seed, 0), byID: map[overlay.ID]int32{}}
+}
+
+// Now returns the time of the run.
+func (n *Net[M]) Now() time.Duration { return n.now }
+
+// Hash returns the hash over every event so far.
+func (n *Net[M]) Hash() uint64 { return n.hash }
+
+// Counts returns what happened so far.
+func (n *Net[M]) Counts() Counts { return n.counts }
+
+// Add puts a node into the network, live and joining. mk makes its host; it
+// is called again at each Restart. An ID may be added once.
+func (n *Net[M]) Add(id overlay.ID, mk func(*Endpoint[M]) Host[M]) {
+	i, known := n.byID[id]
+	if known && n.nodes[i].mk != nil {
+		panic(fmt.Sprintf("sim: node %q is there already", id))
+	}
+	if !known {
+		i = n.admit(id)
+	}
+	n.nodes[i].mk = mk
+	n.order.arrive(i)
+	n.start(i)
+}
+
+// Call runs f as a local call at the node id: now, and looking at the
+// host's deadline afterwards. Whatever touches a host from outside goes
+// through Call. It reports false if the node is down.
+func (n *Net[M]) Call(id overlay.ID, f func(now time.Duration)) bool {
+	i := n.must(id)
+	if !n.nodes[i].alive {
+		return false
+	}
+	n.settle()
+	f(n.now)
+	n.arm(i)
+	return true
+}
+
+// At runs f at the given time, before anything else that happens then. It is
+// how faults are switched on and off in the middle of a run.
+func (n *Net[M]) At(at time.Duration, f func()) {
+	slot := n.arena.take()
+	n.arena.events[slot] = event[M]{op: opControl, do: func(time.Duration) { f() }}
+	n.arena.controls++
+	n.queue.push(item{at: max(at, n.now), tie: n.arena.controls, slot: slot})
+}
+
+// Run handles everything that happens up to and including until, and leaves
+// the clock there.
+func (n *Net[M]) Run(until time.Duration) {
+	n.settle()
+	for len(n.queue) > 0 && n.queue[0].at <= until {
+		n.Step()
+	}
+	n.now = max(n.now, until)
+}
+
+// RunUntil handles events until cond holds, looking after each, and reports
+// whether it did before the time limit.
+func (n *Net[M]) RunUntil(cond func() bool, limit time.Duration) bool {
+	n.settle()
+	for !cond() {
+		if len(n.queue) == 0 || n.queue[0].at > limit {
+			n.now = max(n.now, limit)
+			return false
+		}
+		n.Step()
+	}
+	return true
+}
+
+// Step handles one event and reports whether there was one. Some events
+// concern the network alone and call no host.
+func (n *Net[M]) Step() bool {
+	n.settle()
+	if len(n.queue) == 0 {
+		return false
+	}
+	it := n.queue.pop()
+	n.now = it.at
+	e := n.arena.events[it.slot]
+	n.arena.free(it.slot)
+	n.handle(&e)
+	n.settle()
+	return true
+}
+
+// Pending returns how many events are waiting.
+func (n *Net[M]) Pending() int { return len(n.queue) }

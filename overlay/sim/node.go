@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Host is what runs at a node. The network calls it with the time of the
+// event; during the call it may use its Endpoint.
+type Host[M any] interface {
+	// Receive hands over a message.
+	Receive(now time.Duration, from overlay.ID, m M)
+	// Gone says that the connection to peer is lost or could not be made.
+	Gone(now time.Duration, peer overlay.ID)
+	// Routes says that NextHop and Closest may answer otherwise than before.
+	Routes(now time.Duration)
+	// Tick says that the deadline is reached; it must move the deadline on.
+	Tick(now time.Duration)
+	// Deadline returns when the host next wants a Tick, or Never.
+	Deadline() time.Duration
+}
+
+type flags uint8
+
+const (
+	routesDue  flags = 1 << iota // a Routes call is queued
+	refreshDue                   // a refresh is queued
+	newcomer                     // came in the batch being settled
+)
+
+// A node is one participant, up or down. Nodes are named by their index
+// within the package and by their ID outside.
+type node[M any] struct {
+	host  Host[M]
+	mk    func(*Endpoint[M]) Host[M] // nil: an ID that only messages named
+	id    overlay.ID
+	place uint64
+	draws uint64 // state of what the network draws for this node
+
+	table   table
+	holders []int32 // nodes that have this one in their table
+	links   []link  // by peer
+
+	tickAt time.Duration // when the queued tick comes
+	died   time.Duration
+	since  time.Duration // when side changed
+	slow   time.Duration
+	life   uint32
+	side   int32
+	alive  bool
+	flags  flags
+}
+
+// position returns a node's place in the identifier space, cut to the 64 bits
+// that tell a few million nodes apart.
+func position(id overlay.ID) uint64 { return front(id.Key()) }
+
+func front(k overlay.Key) uint64 { return binary.BigEndian.Uint64(k[:]) }
+
+// admit gives an ID its index. The node is down and in nobody's table.
+func (n *Net[M]) admit(id overlay.ID) int32 {
+	i := int32(len(n.nodes))
+	pos := position(id)
+	n.nodes = append(n.nodes, node[M]{
+		id: id, place: n.cfg.Place(id), draws: mix(n.cfg.Seed, pos), tickAt: Never, died: -Never,
+	})
+	n.pos = append(n.pos, pos)
+	n.byID[id] = i
+	return i
+}
+
+// start brings a node up with a fresh host. Its table is filled when the
+// batch it came in is settled.
+func (n *Net[M]) start(i int32) {
+	nd := &n.nodes[i]
+	nd.life++
+	nd.alive = true
+	nd.tickAt = Never
+	nd.flags = newcomer
+	n.order.unfilled = append(n.order.unfilled, i)
+	ep := &Endpoint[M]{net: n, node: i, life: nd.life}
+	ep.seed.Seed(mix(n.cfg.Seed, n.pos[i]), uint64(nd.life))
+	ep.rng = rand.New(&ep.seed)
+	host := nd.mk(ep)
+	n.nodes[i].host = host
+	n.arm(i)
+}
+
+func (n *Net[M]) must(id overlay.ID) int32 {
+	i, ok := n.byID[id]
+	if !ok || n.nodes[i].mk == nil {
+		panic(fmt.Sprintf("sim: no node %q was added", id))
+	}
+	return i
+}
+
+func (n *Net[M]) draw(i int32) uint64 { return next(&n.nodes[i].draws) }
+
+// Alive reports whether the node is up.
+func (n *Net[M]) Alive(id overlay.ID) bool { return n.nodes[n.must(id)].alive }
+
+// Reachable reports whether a message from one node would reach the other
+// now, faults of the link apart.
+func (n *Net[M]) Reachable(from, to overlay.ID) bool { return n.reach(n.must(from), n.must(to)) }
+
+// reach: the target is up and on the same side.
+func (n *Net[M]) reach(from, to int32) bool {
+	return n.nodes[to].alive && n.nodes[from].side == n.nodes[to].side
+}
+
+// Endpoint is a node's access to the network, valid for one life of the node:
+// after a crash it does nothing. It implements overlay.Router.
+type Endpoint[M any] struct {
+	net  *Net[M]
+	node int32
+	life uint32
+	seed rand.PCG
+	rng  *rand.Rand
+}
+
+func (e *Endpoint[M]) up() bool {
+	nd := &e.net.nodes[e.node]
+	return nd.alive && nd.life == e.life
+}
+
+// Self returns the node's ID.
+func (e *Endpoint[M]) Self() overlay.ID { return e.net.nodes[e.node].id }
+
+// Now returns the time of the run.
+func (e *Endpoint[M]) Now() time.Duration { return e.net.now }
+
+// Rand returns the node's own generator, seeded by the net's seed, the ID and
+// the life.
+func (e *Endpoint[M]) Rand() *rand.Rand { return e.rng }
+
+// Send puts a message on the way. It never fails: what becomes of a message
+// that cannot arrive, Gone tells.
+func (e *Endpoint[M]) Send(to overlay.ID, m M) {
+	if e.up() {
+		e.net.send(e.node, to, m)
+	}
+}
+
+// NextHop implements overlay.Router.
+func (e *Endpoint[M]) NextHop(key overlay.Key) (overlay.ID, bool) {
+	e.net.settle()
+	best := e.net.nextHop(e.node, front(key))
+	if best < 0 {
+		return "", false
+	}
+	return e.net.nodes[best].id, true
+}
+
+// Closest implements overlay.Router.
+func (e *Endpoint[M]) Closest(key overlay.Key, n int) []overlay.ID {
+	e.net.settle()
+	near := e.net.closest(nil, e.node, front(key), n)
+	ids := make([]overlay.ID, len(near))
+	for k, c := range near {
+		ids[k] = e.net.nodes[c.node].id
+	}
+	return ids
+}
+
+// RTT implements overlay.Router: connected peers are measured, the others not.
+func (e *Endpoint[M]) RTT(peer overlay.ID) (time.Duration, bool) {
+	p, ok := e.net.byID[peer]
+	if !ok || !e.net.connected(e.node, p) {
+		return 0, false
+	}
+	return e.net.rtt(e.node, p), true
+}
+
+// Lookup seeks the nodes nearest to key and calls done with those that
+// answered, nearest first, without the node itself; ok is false if nobody did.
+// done is called as an event of its own, or never if the node goes down before.
+func (e *Endpoint[M]) Lookup(key overlay.Key, done func(now time.Duration, nearest []overlay.ID, ok bool)) {
+	if e.up() {
+		e.net.lookup(e.node, front(key), done)
+	}
+}

@@ -1,0 +1,190 @@
+package sim_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+	"github.com/feedtree/feedtree/overlay/sim"
+)
+
+var _ overlay.Router = (*sim.Endpoint[note])(nil)
+
+func key(i int) overlay.Key { return overlay.KeyOf(fmt.Appendf(nil, "key %d", i)) }
+
+func rootOf(key overlay.Key, ids []overlay.ID) overlay.ID {
+	return slices.MinFunc(ids, func(a, b overlay.ID) int {
+		if key.Closer(a.Key(), b.Key()) {
+			return -1
+		}
+		return 1
+	})
+}
+
+// Routing reaches the node nearest to a key, each hop strictly closer than
+// the last, with tables of either kind.
+func TestRouting(t *testing.T) {
+	for _, joined := range []bool{false, true} {
+		ids := names(500)
+		w := newWorld(sim.Config[note]{Tables: sim.Tables{Joined: joined}}, plain, ids...)
+		wrong, hops := 0, 0
+		for i := range 200 {
+			at := ids[i]
+			for {
+				next, ok := w.toys[at].net.NextHop(key(i))
+				if !ok {
+					break
+				}
+				if !key(i).Closer(next.Key(), at.Key()) {
+					t.Fatalf("hop from %s to %s is not closer to %v", at, next, key(i))
+				}
+				at, hops = next, hops+1
+			}
+			if at != rootOf(key(i), ids) {
+				wrong++
+			}
+		}
+		if wrong > 2 {
+			t.Errorf("joined %v: %d of 200 routes ended at a wrong node", joined, wrong)
+		}
+		if mean := float64(hops) / 200; mean > 3 {
+			t.Errorf("joined %v: %.1f hops in the mean", joined, mean)
+		}
+	}
+}
+
+func TestClosestIsSortedAndWithoutSelf(t *testing.T) {
+	ids := names(300)
+	w := newWorld(sim.Config[note]{}, plain, ids...)
+	for i, id := range ids[:50] {
+		near := w.toys[id].net.Closest(key(i), 20)
+		if len(near) != 20 || slices.Contains(near, id) {
+			t.Fatalf("%d peers, self among them: %v", len(near), slices.Contains(near, id))
+		}
+		if !slices.IsSortedFunc(near, func(a, b overlay.ID) int {
+			if key(i).Closer(b.Key(), a.Key()) {
+				return 1
+			}
+			return -1
+		}) {
+			t.Fatal("not sorted by distance")
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for _, joined := range []bool{false, true} {
+		ids := names(500)
+		w := newWorld(sim.Config[note]{Tables: sim.Tables{Joined: joined}}, plain, ids...)
+		wrong := 0
+		for i := range 100 {
+			asker := ids[i]
+			var took time.Duration
+			w.Call(asker, func(start time.Duration) {
+				w.toys[asker].net.Lookup(key(i), func(now time.Duration, near []overlay.ID, ok bool) {
+					took = now - start
+					if want := rootOf(key(i), slices.DeleteFunc(slices.Clone(ids), func(id overlay.ID) bool { return id == asker })); !ok || near[0] != want {
+						wrong++
+					}
+				})
+			})
+			w.Run(w.Now() + 10*time.Second)
+			if took < 100*time.Millisecond || took > 2*time.Second {
+				t.Fatalf("a lookup took %v", took)
+			}
+		}
+		if wrong > 1 {
+			t.Errorf("joined %v: %d of 100 lookups wrong", joined, wrong)
+		}
+	}
+}
+
+func TestLookupFails(t *testing.T) {
+	w := newWorld(sim.Config[note]{LookupFailure: 1}, plain, "a", "b")
+	alone := newWorld(sim.Config[note]{}, plain, "a")
+	for _, w := range []*world{w, alone} {
+		called := false
+		w.Call("a", func(time.Duration) {
+			w.toys["a"].net.Lookup(key(1), func(_ time.Duration, near []overlay.ID, ok bool) { called = !ok && near == nil })
+		})
+		w.Run(time.Minute)
+		if !called {
+			t.Error("no failure was reported")
+		}
+	}
+}
+
+// A crashed node stays in Closest until it is evicted; NextHop forgets it when
+// the loss is noticed; the restarted node is found again.
+func TestStaleEntries(t *testing.T) {
+	ids := names(40)
+	w := newWorld(sim.Config[note]{Tables: sim.Tables{Bucket: 40}}, plain, ids...)
+	dead := ids[7]
+	share := func() (listed, routed int) {
+		for _, id := range ids {
+			if id == dead {
+				continue
+			}
+			if slices.Contains(w.toys[id].net.Closest(dead.Key(), 40), dead) {
+				listed++
+			}
+			if next, ok := w.toys[id].net.NextHop(dead.Key()); ok && next == dead {
+				routed++
+			}
+		}
+		return listed, routed
+	}
+	w.Run(time.Second)
+	w.Crash(dead)
+	expect := func(after time.Duration, minListed, maxListed, wantRouted int) {
+		t.Helper()
+		w.Run(time.Second + after)
+		if listed, routed := share(); listed < minListed || listed > maxListed || routed != wantRouted {
+			t.Errorf("%v after the crash: listed by %d, routed to by %d", after, listed, routed)
+		}
+	}
+	expect(29*time.Second, 39, 39, 39)
+	expect(31*time.Second, 39, 39, 0)
+	expect(3*time.Minute, 4, 30, 0)
+	expect(20*time.Minute, 0, 0, 0)
+	w.Restart(dead)
+	w.Run(w.Now() + time.Second)
+	if listed, routed := share(); listed != 39 || routed != 39 {
+		t.Errorf("after the restart: listed by %d, routed to by %d", listed, routed)
+	}
+}
+
+// After a long partition the halves find each other again.
+func TestTablesAfterPartition(t *testing.T) {
+	for _, joined := range []bool{false, true} {
+		ids := names(100)
+		w := newWorld(sim.Config[note]{Tables: sim.Tables{Joined: joined, Bucket: 8}}, plain, ids...)
+		w.Run(time.Second)
+		w.Partition(ids[:50])
+		w.Run(30 * time.Minute)
+		for _, id := range ids[:50] {
+			for _, p := range w.toys[id].net.Closest(id.Key(), 100) {
+				if !slices.Contains(ids[:50], p) {
+					t.Fatalf("joined %v: %s still lists %s of the other side", joined, id, p)
+				}
+			}
+		}
+		w.Heal()
+		w.Run(w.Now() + time.Minute)
+		wrong := 0
+		for i := range 100 {
+			at := ids[i]
+			for next, ok := at, true; ok; next, ok = w.toys[at].net.NextHop(key(i)) {
+				at = next
+			}
+			if at != rootOf(key(i), ids) {
+				wrong++
+			}
+		}
+		if wrong > 5 {
+			t.Errorf("joined %v: %d of 100 routes wrong after healing", joined, wrong)
+		}
+	}
+}
