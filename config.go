@@ -1,0 +1,82 @@
+package feedtree
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/fetch"
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/overlay/kad"
+)
+
+// Config says what a node keeps, how it finds others and how it behaves toward
+// the origins of feeds. The zero value is a node of the main network that keeps
+// nothing.
+type Config struct {
+	// Dir holds the node's key, in the file node.key, which is made if it is
+	// not there. Empty: a fresh key each time.
+	Dir string
+
+	// Store keeps feeds, items, cursors and lines. Whoever opened it closes it,
+	// after the node. Nil: a store in memory.
+	Store store.Store
+
+	// Overlay is the node's network. Its Key, Remembered and Log are the node's
+	// to fill in.
+	Overlay kad.Config
+
+	// Fetch is how the node asks origins over HTTP.
+	Fetch fetch.Config
+
+	// Polling is how often it asks, and whether it does so for others.
+	Polling Polling
+
+	// Public says whether the feed of a canonical URL may be spoken of to
+	// strangers, and if not, why not. Nil: feed.Public.
+	Public func(canonicalURL string) (ok bool, why string)
+
+	// Log gets what a person running the node wants to know. Nil: nothing.
+	Log *slog.Logger
+}
+
+// Polling governs requests to origins.
+type Polling struct {
+	// Min is the shortest time between two polls of one feed, here or by all
+	// who poll for one another. What the feed itself asks for can only make it
+	// longer. 0: 30 minutes.
+	Min time.Duration
+
+	// Overload is the factor N of FeedTree §5: this node polls a feed whose
+	// volunteers are heard fewer than N times in an interval. 0: 1.
+	Overload int
+
+	// Off keeps the node from polling for others. It still asks the origin
+	// once for a new feed, and when the tree brings nothing.
+	Off bool
+}
+
+const (
+	defaultPollMin = 30 * time.Minute
+	longestPoll    = 24 * time.Hour
+)
+
+// withDefaults returns the configuration with zero fields filled in.
+func (c Config) withDefaults() Config {
+	if c.Store == nil {
+		c.Store = store.NewMemory()
+	}
+	if c.Public == nil {
+		c.Public = feed.Public
+	}
+	if c.Polling.Min <= 0 {
+		c.Polling.Min = defaultPollMin
+	}
+	if c.Polling.Overload <= 0 {
+		c.Polling.Overload = 1
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
