@@ -1,0 +1,53 @@
+// Package kad is the overlay of real nodes: key-based routing, lookups and one
+// ordered stream of frames to each neighbour, over go-libp2p and its Kademlia
+// DHT.
+//
+// A [Node] listens on QUIC and TCP, joins through the addresses it was given,
+// the peers it remembers and mDNS, and keeps joining for as long as it lives. It
+// implements [overlay.Router] from the DHT's routing table by XOR over SHA-256,
+// and carries opaque frames for the layer above, which it calls back through
+// [Inbound]. What the routing common API (Dabek et al., IPTPS 2003) calls
+// route is left to that layer: a frame goes one hop.
+//
+// # Links
+//
+// What this node and one neighbour have between them is a link: a bounded queue
+// in front of one long-lived outbound stream, and the newest stream the other
+// opened. A frame is a varint length and that many bytes. A link is lost when
+// either stream breaks, a dial fails, or the neighbour stays silent although
+// something was sent to it. A link that nobody keeps and nothing uses is closed
+// after a while, which is no loss.
+//
+// # Invariants
+//
+//  1. NextHop answers only with peers of the routing table that are connected
+//     now, are not suspected of being dead, and are strictly closer than Self.
+//  2. NextHop, Closest, RTT, Send, Keep, Learn and AddrsOf answer from memory.
+//     Lookup and Connect wait for others; they alone take a context.
+//  3. Frames from one peer arrive in the order sent, none twice, on one
+//     goroutine at a time. While [Inbound.Frame] blocks, nothing more is read from
+//     that peer: backpressure.
+//  4. Gone follows the last frame of the link that was lost and precedes the
+//     first of the next one, and comes once for each loss. What was queued on a
+//     lost link is gone with it; the loss says so, and a counter how many.
+//  5. A frame's length is checked before anything is allocated for it, and
+//     memory grows with what arrives, not with what is announced.
+//  6. Lookup names only peers that answered it. The DHT is a hint: nothing that
+//     others say about a third party enters the routing table unasked.
+//  7. No callback comes after Close.
+//
+// # Networks
+//
+// Every protocol id and the mDNS service carry [Config.Network], so nodes of
+// different networks on one machine or LAN do not meet: a peer met through an
+// address that turns out to belong to another network is disconnected. Only
+// Ed25519 identities are let in; their public key is the peer ID.
+//
+// # What kad-dht leaves to us
+//
+// A node can be connected and yet have an empty table for minutes, when the one
+// probe of a busy seed fails; join kicks the DHT until the table has somebody.
+// The table keeps the dead for up to an hour; tend redials whoever disconnects
+// and evicts who does not answer. A lookup waits seconds for a dead peer; Lookup
+// stops listening when nobody has answered for a second.
+package kad

@@ -1,0 +1,98 @@
+package kad
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+)
+
+// MaxFrame is the longest frame there is: an envelope with its largest payload,
+// and room for the message around it.
+const MaxFrame = 1<<20 + 64<<10
+
+// lengthBytes is how long the varint of a length at most is.
+const lengthBytes = 3
+
+// step is how much memory a frame gets before its bytes are there.
+const step = 64 << 10
+
+// A frameError is why a stream's bytes are no frames. It says under which
+// counter that goes.
+type frameError struct {
+	reason counter
+	text   string
+}
+
+func (e *frameError) Error() string { return e.text }
+
+var (
+	errOversize  = &frameError{refusedOversize, "a frame longer than the limit"}
+	errMalformed = &frameError{refusedMalformed, "a frame length that is empty or not in its shortest form"}
+	errTruncated = &frameError{refusedTruncated, "the stream ended inside a frame"}
+	errSlow      = &frameError{refusedSlow, "a frame did not arrive in time"}
+	errMemory    = &frameError{refusedMemory, "no memory left for a frame"}
+)
+
+// readLength reads the length in front of a frame. io.EOF means that the stream
+// ended where a frame may begin. The shortest form is the only one, so that a
+// frame has one encoding.
+func readLength(r *bufio.Reader) (int, error) {
+	var length uint64
+	for i := range lengthBytes {
+		b, err := r.ReadByte()
+		switch {
+		case err == io.EOF && i > 0:
+			return 0, errTruncated
+		case err != nil:
+			return 0, err
+		}
+		length |= uint64(b&0x7f) << (7 * i)
+		if b&0x80 != 0 {
+			continue
+		}
+		if b == 0 {
+			return 0, errMalformed // empty, or a last byte that adds nothing
+		}
+		if length > MaxFrame {
+			return 0, errOversize
+		}
+		return int(length), nil
+	}
+	return 0, errOversize
+}
+
+// readBody reads the length bytes of a frame into memory of its own. It never
+// holds more than step bytes beyond twice what has arrived.
+func readBody(r *bufio.Reader, length int) ([]byte, error) {
+	frame := make([]byte, 0, min(length, step))
+	for len(frame) < length {
+		if len(frame) == cap(frame) {
+			grown := make([]byte, len(frame), min(length, 2*cap(frame)))
+			copy(grown, frame)
+			frame = grown
+		}
+		n, err := io.ReadFull(r, frame[len(frame):cap(frame)])
+		frame = frame[:len(frame)+n]
+		switch {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return nil, errTruncated
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, errSlow
+		case err != nil:
+			return nil, err
+		}
+	}
+	return frame, nil
+}
+
+// writeFrame writes frame and the length in front of it.
+func writeFrame(w *bufio.Writer, frame []byte) error {
+	var head [binary.MaxVarintLen64]byte
+	if _, err := w.Write(head[:binary.PutUvarint(head[:], uint64(len(frame)))]); err != nil {
+		return err
+	}
+	_, err := w.Write(frame)
+	return err
+}

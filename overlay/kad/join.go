@@ -1,0 +1,318 @@
+package kad
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/event"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
+	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+	ma "github.com/multiformats/go-multiaddr"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+const (
+	retryFirst, retryLast = time.Second, time.Minute     // between tries of one bootstrap peer
+	kickFirst, kickLast   = time.Second, 8 * time.Second // between kicks of the DHT
+	lookAfter             = 5 * time.Second              // at a bootstrap peer that is connected
+	rememberedAtOnce      = 4
+	enoughPeers           = 8 // in the table: no need of more remembered ones
+	maxRemembered         = 256
+)
+
+// settling is when a node that has just joined asks again who is near it. The DHT
+// does so only every minute; nodes that start together would miss each other
+// for as long.
+var settling = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 12 * time.Second}
+
+var errForeign = errors.New("it speaks another network's protocols, or is no FeedTree node")
+
+// Connect dials the peer of a full multiaddr and waits until the connection
+// stands.
+func (n *Node) Connect(ctx context.Context, addr string) error {
+	info, err := parseFull(addr)
+	if err != nil {
+		return fmt.Errorf("cannot connect to %w", err)
+	}
+	if !n.enter() {
+		return ErrClosed
+	}
+	defer n.leave()
+	if err := n.meet(ctx, *info); err != nil {
+		return fmt.Errorf("cannot connect to %s: %w", addr, err)
+	}
+	return nil
+}
+
+// dial connects, even where an earlier failure makes libp2p hold back: our own
+// loops keep their distance between tries.
+func (n *Node) dial(ctx context.Context, info peer.AddrInfo) error {
+	if sw, ok := n.host.Network().(*swarm.Swarm); ok {
+		sw.Backoff().Clear(info.ID)
+	}
+	return n.host.Connect(ctx, info)
+}
+
+// meet dials a peer that an address promised and parts from it if it is of
+// another network.
+func (n *Node) meet(ctx context.Context, info peer.AddrInfo) error {
+	if info.ID == n.host.ID() {
+		return ErrPeer
+	}
+	if err := n.dial(ctx, info); err != nil {
+		return err
+	}
+	if !n.member(info.ID) {
+		n.count.inc(refusedNetwork)
+		_ = n.host.Network().ClosePeer(info.ID)
+		return errForeign
+	}
+	return nil
+}
+
+// member reports whether a peer has said that it speaks our network's protocol.
+func (n *Node) member(p peer.ID) bool {
+	spoken, err := n.host.Peerstore().SupportsProtocols(p, n.set.treeProtocol())
+	return err == nil && len(spoken) > 0
+}
+
+// Connected returns the peers of the network with a direct connection now.
+func (n *Node) Connected() []overlay.ID {
+	var all []overlay.ID
+	for _, p := range n.host.Network().Peers() {
+		if n.host.Network().Connectedness(p) == network.Connected && n.member(p) {
+			all = append(all, overlay.ID(p))
+		}
+	}
+	return all
+}
+
+// pursue keeps a bootstrap peer connected, for ever: two halves of a network that
+// was cut may have nobody else in common.
+func (n *Node) pursue(info peer.AddrInfo) {
+	wait, told := retryFirst, false
+	for {
+		pause := lookAfter
+		if n.host.Network().Connectedness(info.ID) != network.Connected {
+			err := n.meetWithin(dialPatience, info)
+			switch {
+			case n.ctx.Err() != nil:
+				return
+			case err == nil:
+				n.log.Info("joined through a bootstrap peer", "peer", info.ID)
+				wait, told = retryFirst, false
+			default:
+				if !told {
+					n.log.Warn("a bootstrap peer does not answer; trying on", "peer", info.ID, "addr", info.Addrs[0], "err", err)
+				}
+				told = true
+				pause = wait + rand.N(wait/4+1)
+				wait = min(2*wait, retryLast)
+			}
+		}
+		if !n.pause(pause) {
+			return
+		}
+	}
+}
+
+func (n *Node) meetWithin(patience time.Duration, info peer.AddrInfo) error {
+	ctx, cancel := context.WithTimeout(n.ctx, patience)
+	defer cancel()
+	return n.meet(ctx, info)
+}
+
+// pause waits and reports whether the node lives on.
+func (n *Node) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-n.ctx.Done():
+		return false
+	}
+}
+
+// recall tries the remembered peers, a few at a time, until enough are found. As
+// long as nobody is, it tries them again.
+func (n *Node) recall() {
+	infos := remembered(n.set.Remembered)
+	for wait := retryFirst; len(infos) > 0; wait = min(2*wait, retryLast) {
+		rand.Shuffle(len(infos), func(i, j int) { infos[i], infos[j] = infos[j], infos[i] })
+		for i := 0; i < len(infos) && n.dht.RoutingTable().Size() < enoughPeers; i += rememberedAtOnce {
+			n.meetAll(infos[i:min(i+rememberedAtOnce, len(infos))])
+		}
+		for {
+			if !n.pause(wait) {
+				return
+			}
+			if n.dht.RoutingTable().Size() == 0 {
+				break
+			}
+		}
+	}
+}
+
+func (n *Node) meetAll(infos []peer.AddrInfo) {
+	done := make(chan struct{})
+	for _, info := range infos {
+		go func() {
+			_ = n.meetWithin(dialPatience, info)
+			done <- struct{}{}
+		}()
+	}
+	for range infos {
+		<-done
+	}
+}
+
+func remembered(peers []Peer) []peer.AddrInfo {
+	var infos []peer.AddrInfo
+	for _, r := range peers[:min(len(peers), maxRemembered)] {
+		id, err := ParseText(r.ID)
+		if err != nil {
+			continue
+		}
+		info := peer.AddrInfo{ID: peer.ID(id)}
+		for _, text := range r.Addrs {
+			if addr, err := ma.NewMultiaddr(text); err == nil && shape(addr, true) {
+				info.Addrs = append(info.Addrs, addr)
+			}
+		}
+		if len(info.Addrs) > 0 {
+			infos = append(infos, info)
+		}
+	}
+	return infos
+}
+
+// kick keeps pushing the DHT while it has connections and nobody in its table,
+// then has it look around while the network settles.
+func (n *Node) kick() {
+	for {
+		wait := kickFirst
+		for n.dht.RoutingTable().Size() == 0 {
+			if len(n.Connected()) > 0 {
+				n.count.inc(joinKicks)
+				n.log.Debug("connected, but in no routing table yet; asking again", "wait", wait)
+				_ = n.dht.Bootstrap(n.ctx)
+			}
+			if !n.awaitPeer(wait) {
+				return
+			}
+			wait = min(2*wait, kickLast)
+		}
+		n.log.Debug("in the routing table of others", "peers", n.dht.RoutingTable().Size())
+		for _, d := range settling {
+			if !n.pause(d) {
+				return
+			}
+			_ = n.dht.Bootstrap(n.ctx)
+		}
+		for n.dht.RoutingTable().Size() > 0 {
+			if !n.awaitPeer(lookAfter) {
+				return
+			}
+		}
+	}
+}
+
+// awaitPeer waits for a peer to become known, or the time.
+func (n *Node) awaitPeer(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-n.met:
+	case <-t.C:
+	case <-n.ctx.Done():
+		return false
+	}
+	return true
+}
+
+// follow reads the host's events.
+func (n *Node) follow(sub event.Subscription) {
+	defer sub.Close()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case e, ok := <-sub.Out():
+			if !ok {
+				return
+			}
+			n.see(e)
+		}
+	}
+}
+
+func (n *Node) see(e any) {
+	switch e := e.(type) {
+	case event.EvtPeerIdentificationCompleted:
+		select {
+		case n.met <- struct{}{}:
+		default:
+		}
+	case event.EvtLocalReachabilityChanged:
+		n.private.Store(e.Reachability == network.ReachabilityPrivate)
+	case event.EvtPeerConnectednessChanged:
+		if n.dht.RoutingTable().Find(e.Peer) != "" {
+			n.table.touch()
+			if e.Connectedness == network.NotConnected {
+				n.doubt(e.Peer, redialAfter)
+			}
+		}
+		if e.Connectedness == network.NotConnected && n.host.Network().Connectedness(e.Peer) == network.NotConnected {
+			n.disconnected(e.Peer)
+		}
+	}
+}
+
+func (n *Node) subscribe() (event.Subscription, error) {
+	return n.host.EventBus().Subscribe([]any{
+		new(event.EvtPeerIdentificationCompleted),
+		new(event.EvtPeerConnectednessChanged),
+		new(event.EvtLocalReachabilityChanged),
+	}, eventbus.Name("feedtree"), eventbus.BufSize(256))
+}
+
+// neighbourhood greets the nodes that mDNS finds on the local network.
+type neighbourhood struct {
+	n    *Node
+	slot chan struct{}
+}
+
+// HandlePeerFound is called by mDNS, on a goroutine of its own for each.
+func (m neighbourhood) HandlePeerFound(info peer.AddrInfo) {
+	if !m.n.enter() {
+		return
+	}
+	defer m.n.leave()
+	select {
+	case m.slot <- struct{}{}:
+		defer func() { <-m.slot }()
+	default:
+		return
+	}
+	if m.n.host.Network().Connectedness(info.ID) != network.Connected {
+		err := m.n.meetWithin(dialPatience, info)
+		m.n.log.Debug("a node on the local network", "peer", info.ID, "err", err)
+	}
+}
+
+// announceLocally starts mDNS. A machine without multicast does without.
+func (n *Node) announceLocally() func() error {
+	service := mdns.NewMdnsService(n.host, n.set.mdnsService(), neighbourhood{n, make(chan struct{}, 16)})
+	if err := service.Start(); err != nil {
+		n.log.Warn("cannot look for nodes on the local network; other ways of finding peers still work", "err", err)
+	}
+	return service.Close
+}

@@ -1,0 +1,252 @@
+package kad
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+const (
+	queueFrames = 256     // frames that may wait for one neighbour
+	queueBytes  = 8 << 20 // and their bytes
+	totalBytes  = 64 << 20
+	maxLinks    = 512
+
+	openPatience  = 8 * time.Second  // to find, dial and open
+	writePatience = 30 * time.Second // for the neighbour to take a frame
+	readPatience  = 30 * time.Second // for the rest of a frame
+)
+
+// A link is what this node and one neighbour have between them. Every field
+// below peer is guarded by the mutex of links.
+type link struct {
+	peer peer.ID
+
+	queue  [][]byte
+	bytes  int
+	writer bool           // write runs: it dials, then serves the queue
+	out    network.Stream // the stream write serves, once open
+	in     network.Stream // the newest stream the neighbour opened
+
+	dead   bool            // lost: nothing may be added any more
+	finish bool            // write ends once the queue is empty
+	wake   chan struct{}   // one token: the queue, keep or finish changed
+	lost   chan struct{}   // closed with dead
+	turn   <-chan struct{} // closed when the callbacks of whoever was before are over
+	pulse  pulse
+}
+
+// bare reports whether nothing happens on the link.
+func (l *link) bare() bool { return !l.writer && l.in == nil }
+
+func (l *link) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write opens the stream and writes what is queued, until the link is lost,
+// idle or finished.
+func (n *Node) write(l *link) {
+	s, err := n.open(l.peer)
+	if err != nil {
+		n.count.inc(dialsFailed)
+		n.log.Debug("cannot reach a neighbour", "peer", l.peer, "err", err)
+		n.lose(l)
+		return
+	}
+	if !n.links.attach(l, s) {
+		_ = s.Reset()
+		return
+	}
+	if n.enter() {
+		n.outs.Add(1)
+		go func() {
+			defer n.leave()
+			defer n.outs.Done()
+			n.watch(l, s)
+		}()
+	}
+	w := bufio.NewWriterSize(s, 4096)
+	idle := time.NewTimer(n.set.Idle)
+	defer idle.Stop()
+	for {
+		frame := n.links.pop(l)
+		if frame != nil {
+			_ = s.SetWriteDeadline(time.Now().Add(writePatience))
+			err = writeFrame(w, frame)
+			n.count.inc(framesOut)
+			n.count.add(bytesOut, len(frame))
+		} else if err = w.Flush(); err == nil {
+			idle.Reset(n.set.Idle)
+			if !n.await(l, s, idle.C) {
+				return
+			}
+		}
+		if err != nil {
+			n.log.Debug("a stream to a neighbour broke", "peer", l.peer, "err", err)
+			n.lose(l)
+			return
+		}
+	}
+}
+
+// await waits until there is something to write. It reports false when there
+// will be nothing: the link is lost, or was finished cleanly.
+func (n *Node) await(l *link, s network.Stream, idle <-chan time.Time) bool {
+	timeout := false
+	select {
+	case <-l.wake:
+	case <-l.lost:
+		return false
+	case <-idle:
+		timeout = true
+	}
+	if !n.links.retire(l, timeout) {
+		return true
+	}
+	if timeout {
+		n.count.inc(linksIdle)
+	}
+	// The neighbour closes its half once it has read everything, which ends
+	// watch; it gets as long for that as for any frame.
+	_ = s.SetReadDeadline(time.Now().Add(readPatience))
+	_ = s.CloseWrite()
+	return false
+}
+
+// open dials if need be and opens the stream, asking the DHT for the address of
+// a peer that has none.
+func (n *Node) open(p peer.ID) (network.Stream, error) {
+	ctx, cancel := context.WithTimeout(n.ctx, openPatience)
+	defer cancel()
+	if n.host.Network().Connectedness(p) == network.NotConnected && len(n.host.Peerstore().Addrs(p)) == 0 {
+		if info, err := n.dht.FindPeer(ctx, p); err == nil {
+			n.host.Peerstore().AddAddrs(p, info.Addrs, learnFor)
+		}
+	}
+	s, err := n.host.NewStream(ctx, p, n.set.treeProtocol())
+	if err == nil {
+		n.measure(s.Conn())
+	}
+	return s, err
+}
+
+// watch reads the outbound stream, on which the neighbour never writes, to see
+// it die.
+func (n *Node) watch(l *link, s network.Stream) {
+	var b [1]byte
+	_, err := s.Read(b[:])
+	if n.links.retired(l, s) {
+		_ = s.Close()
+		return
+	}
+	if err == nil {
+		err = errors.New("the neighbour wrote on a stream it should only read")
+	}
+	n.log.Debug("a stream to a neighbour ended", "peer", l.peer, "err", err)
+	n.lose(l)
+}
+
+// accept serves a stream a neighbour opened: the newest one counts.
+func (n *Node) accept(s network.Stream) {
+	if !n.enter() {
+		_ = s.Reset()
+		return
+	}
+	defer n.leave()
+	p := s.Conn().RemotePeer()
+	done := make(chan struct{})
+	l, turn, old := n.links.admit(p, s, done)
+	if l == nil {
+		n.count.inc(refusedLinks)
+		_ = s.Reset()
+		return
+	}
+	if old != nil {
+		n.count.inc(replacedStream)
+		_ = old.Reset()
+	}
+	select {
+	case <-turn:
+	case <-n.ctx.Done():
+		_ = s.Reset()
+		return
+	}
+	err := n.read(l, s)
+	close(done)
+	switch {
+	case err == io.EOF:
+		_ = s.Close()
+		n.links.ended(l, s)
+	case n.links.current(l, s):
+		n.refuse(p, err)
+		n.lose(l)
+	}
+	_ = s.Reset()
+}
+
+// refuse counts what is wrong with the bytes of a stream.
+func (n *Node) refuse(p peer.ID, err error) {
+	var bad *frameError
+	if errors.As(err, &bad) {
+		n.count.inc(bad.reason)
+	}
+	n.log.Debug("a stream from a neighbour broke", "peer", p, "err", err)
+}
+
+// read hands over the frames of s while it is the link's.
+func (n *Node) read(l *link, s network.Stream) error {
+	from := overlay.ID(l.peer)
+	r := bufio.NewReaderSize(s, 4096)
+	for {
+		length, err := readLength(r)
+		if err != nil {
+			return err
+		}
+		frame, err := n.receive(r, s, length)
+		if err != nil {
+			return err
+		}
+		if !n.links.current(l, s) {
+			return errReplaced
+		}
+		n.count.inc(framesIn)
+		n.count.add(bytesIn, length)
+		l.pulse.heard.Store(true)
+		n.in.Frame(from, frame)
+		if length > step {
+			s.Scope().ReleaseMemory(length)
+		}
+	}
+}
+
+var errReplaced = errors.New("a newer stream took over")
+
+// receive reads one frame's body, in bounded time and memory. What is longer than
+// step stays reserved until it was handed over.
+func (n *Node) receive(r *bufio.Reader, s network.Stream, length int) ([]byte, error) {
+	if length <= r.Buffered() {
+		return readBody(r, length)
+	}
+	if length > step {
+		if s.Scope().ReserveMemory(length, network.ReservationPriorityMedium) != nil {
+			return nil, errMemory
+		}
+	}
+	_ = s.SetReadDeadline(time.Now().Add(readPatience))
+	frame, err := readBody(r, length)
+	_ = s.SetReadDeadline(time.Time{})
+	if err != nil && length > step {
+		s.Scope().ReleaseMemory(length)
+	}
+	return frame, err
+}

@@ -1,0 +1,208 @@
+package kad
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Misuse of Send, and what the layer above has to live with.
+var (
+	ErrQueueFull = errors.New("the neighbour's queue is full: it does not keep up")
+	ErrTooLarge  = errors.New("the frame is empty or larger than MaxFrame")
+	ErrClosed    = errors.New("the node is closed")
+	ErrPeer      = errors.New("no ID of another node")
+	ErrLinks     = errors.New("too many neighbours")
+)
+
+var over = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// links holds every link by its peer, under one lock that is never held across a
+// call to libp2p or to the layer above.
+type links struct {
+	mu     sync.Mutex
+	byPeer map[peer.ID]*link
+	turns  map[peer.ID]<-chan struct{} // of links lost whose Gone is still to come
+	kept   map[peer.ID]bool
+	bytes  int // queued on all links
+	closed bool
+}
+
+func newLinks() *links {
+	return &links{
+		byPeer: make(map[peer.ID]*link),
+		turns:  make(map[peer.ID]<-chan struct{}),
+		kept:   make(map[peer.ID]bool),
+	}
+}
+
+// get returns the link to p, a new one if there is none; nil if that would be
+// too many.
+func (ls *links) get(p peer.ID) *link {
+	if l := ls.byPeer[p]; l != nil {
+		return l
+	}
+	if len(ls.byPeer) >= maxLinks {
+		return nil
+	}
+	l := &link{peer: p, wake: make(chan struct{}, 1), lost: make(chan struct{}), turn: over}
+	if turn, ok := ls.turns[p]; ok {
+		l.turn = turn
+	}
+	ls.byPeer[p] = l
+	return l
+}
+
+// Send queues a frame for a peer and returns at once; the node dials if it has
+// to. The frame is not copied: it must not change any more, and may be sent to
+// several peers. If it cannot be delivered, the peer is reported as gone.
+func (n *Node) Send(to overlay.ID, frame []byte) error {
+	if len(frame) == 0 || len(frame) > MaxFrame {
+		return ErrTooLarge
+	}
+	p := peer.ID(to)
+	if p == n.host.ID() || !allowed(p) {
+		return ErrPeer
+	}
+	l, start, err := n.links.push(p, frame)
+	switch {
+	case errors.Is(err, ErrQueueFull):
+		n.count.inc(queueFull)
+	case errors.Is(err, ErrLinks):
+		n.count.inc(refusedLinks)
+	case start:
+		n.goes(func() { n.write(l) })
+	}
+	return err
+}
+
+// push queues a frame. With start set, the caller must start the writer.
+func (ls *links) push(p peer.ID, frame []byte) (l *link, start bool, err error) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.closed {
+		return nil, false, ErrClosed
+	}
+	if l = ls.get(p); l == nil {
+		return nil, false, ErrLinks
+	}
+	if len(l.queue) >= queueFrames || l.bytes+len(frame) > queueBytes || ls.bytes+len(frame) > totalBytes {
+		if l.bare() {
+			ls.forget(l)
+		}
+		return nil, false, ErrQueueFull
+	}
+	l.queue = append(l.queue, frame)
+	l.bytes += len(frame)
+	ls.bytes += len(frame)
+	start, l.writer = !l.writer, true
+	l.nudge()
+	return l, start, nil
+}
+
+// pop takes the next frame to write, nil if there is none.
+func (ls *links) pop(l *link) []byte {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if len(l.queue) == 0 {
+		l.queue = nil // let go of the backing array after a burst
+		return nil
+	}
+	frame := l.queue[0]
+	l.queue[0] = nil
+	l.queue = l.queue[1:]
+	l.bytes -= len(frame)
+	ls.bytes -= len(frame)
+	l.pulse.wrote.Store(true)
+	return frame
+}
+
+// attach gives the link its outbound stream, unless it was lost meanwhile.
+func (ls *links) attach(l *link, s network.Stream) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if l.dead {
+		return false
+	}
+	l.out = s
+	return true
+}
+
+// retire ends the writer if it has nothing to do any more: the node closes, or
+// nobody keeps the link and its time is up.
+func (ls *links) retire(l *link, idle bool) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if l.dead || len(l.queue) > 0 || !l.finish && (!idle || ls.kept[l.peer]) {
+		return false
+	}
+	l.out, l.writer = nil, false
+	if !l.finish {
+		ls.tidy(l)
+	}
+	return true
+}
+
+// retired reports whether s is no longer the link's outbound stream.
+func (ls *links) retired(l *link, s network.Stream) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return l.out != s
+}
+
+// admit makes s the link's inbound stream. It returns the turn to wait for before
+// the first callback, and the stream that s replaces. done is closed when s's own
+// callbacks are over.
+func (ls *links) admit(p peer.ID, s network.Stream, done <-chan struct{}) (l *link, turn <-chan struct{}, old network.Stream) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.closed {
+		return nil, nil, nil
+	}
+	if l = ls.get(p); l == nil {
+		return nil, nil, nil
+	}
+	turn, old = l.turn, l.in
+	l.turn, l.in = done, s
+	return l, turn, old
+}
+
+// current reports whether s is the inbound stream of a link that lives.
+func (ls *links) current(l *link, s network.Stream) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return l.in == s && !l.dead
+}
+
+// ended says that s came to its end cleanly.
+func (ls *links) ended(l *link, s network.Stream) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if l.in == s && !l.dead {
+		l.in = nil
+		ls.tidy(l)
+	}
+}
+
+// tidy forgets a link on which nothing happens. One that is kept stays, so that
+// the loss of the neighbour is noticed and reported once.
+func (ls *links) tidy(l *link) {
+	if l.bare() && !ls.kept[l.peer] {
+		ls.forget(l)
+	}
+}
+
+// forget drops l from the table, leaving its turn to the next link with the peer.
+func (ls *links) forget(l *link) {
+	delete(ls.byPeer, l.peer)
+	select {
+	case <-l.turn:
+		delete(ls.turns, l.peer)
+	default:
+		ls.turns[l.peer] = l.turn
+	}
+}

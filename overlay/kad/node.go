@@ -1,0 +1,214 @@
+package kad
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	dht "github.com/libp2p/go-libp2p-kad-dht"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Inbound is what a node calls. The calls come from several goroutines, those
+// about one peer in order; see the package's invariants 3, 4 and 7.
+type Inbound interface {
+	// Frame hands over a frame; it is the callee's. Blocking slows that peer.
+	Frame(from overlay.ID, frame []byte)
+	// Gone says that the link to a peer was lost, and what was queued on it.
+	Gone(overlay.ID)
+	// Routes says that NextHop and Closest may answer differently now.
+	Routes()
+}
+
+const (
+	refreshEvery = time.Minute            // of the routing table
+	farewell     = 500 * time.Millisecond // for neighbours to take what is queued
+	closeLimit   = 2 * time.Second
+)
+
+// Node is one node of the overlay. Its methods may be called at any time from any
+// goroutine, those that reach for others only after Start.
+type Node struct {
+	set     *settings
+	log     *slog.Logger
+	host    host.Host
+	dht     *dht.IpfsDHT
+	self    overlay.Key
+	in      Inbound
+	table   *table
+	links   *links
+	learned learned
+	doubts  doubts
+	met     chan struct{} // one token: a peer said who it is
+	private atomic.Bool   // AutoNAT found that nobody can dial us
+	count   counters
+	life
+}
+
+var _ overlay.Router = (*Node)(nil)
+
+// life is how a node ends: ctx is cancelled, then everything it runs is awaited.
+type life struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	outs   sync.WaitGroup // watchers of outbound streams
+	mdns   func() error
+
+	mu      sync.Mutex
+	started bool
+	closing bool
+	work    sync.WaitGroup // whatever began with enter
+}
+
+// New makes a node that does not listen yet. It must be closed.
+func New(c Config) (*Node, error) {
+	set, err := c.check()
+	if err != nil {
+		return nil, fmt.Errorf("overlay: %w", err)
+	}
+	n := &Node{
+		set: set, log: set.Log, links: newLinks(), met: make(chan struct{}, 1),
+		learned: learned{known: make(map[peer.ID]bool)},
+		doubts:  doubts{of: make(map[peer.ID]bool)},
+	}
+	n.outs.Add(1) // until Close waits
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	if n.host, err = newHost(set, &n.count); err != nil {
+		n.cancel()
+		return nil, fmt.Errorf("overlay: %w", err)
+	}
+	mode := dht.ModeAutoServer // a server until AutoNAT finds that nobody can dial us
+	if set.Client {
+		mode = dht.ModeClient
+	}
+	n.dht, err = dht.New(n.host,
+		dht.ProtocolPrefix(set.dhtPrefix()), dht.Mode(mode), dht.BucketSize(set.BucketSize),
+		dht.DisableProviders(), dht.DisableValues(),
+		dht.RoutingTableRefreshPeriod(refreshEvery))
+	if err != nil {
+		n.cancel()
+		return nil, errors.Join(fmt.Errorf("overlay: %w", err), n.host.Close())
+	}
+	n.self = n.Self().Key()
+	n.table = newTable(n.dht.RoutingTable())
+	return n, nil
+}
+
+// Start listens and begins to join; it does not wait for others. The node
+// lives until Close, whatever becomes of ctx. An address it cannot listen on is an
+// error; the node then has to be closed.
+func (n *Node) Start(ctx context.Context, in Inbound) error {
+	n.mu.Lock()
+	if n.started || n.closing {
+		n.mu.Unlock()
+		return errors.New("overlay: started before, or closed")
+	}
+	n.started, n.in = true, in
+	n.mu.Unlock()
+	sub, err := n.subscribe()
+	if err != nil {
+		return fmt.Errorf("overlay: %w", err)
+	}
+	n.host.SetStreamHandler(n.set.treeProtocol(), n.accept)
+	if err := errors.Join(ctx.Err(), listen(n.host, n.set)); err != nil {
+		return errors.Join(fmt.Errorf("overlay: %w", err), sub.Close())
+	}
+	n.goes(func() { n.follow(sub) })
+	for _, f := range []func(){n.announce, n.kick, n.look, n.recall} {
+		n.goes(f)
+	}
+	for _, info := range n.set.bootstrap {
+		if info.ID != n.host.ID() {
+			n.goes(func() { n.pursue(info) })
+		}
+	}
+	if !n.set.NoMDNS {
+		n.mdns = n.announceLocally()
+	}
+	return nil
+}
+
+// Reachable reports whether others may dial the node, as far as is known: a node
+// that cannot be dialled is no root and no parent.
+func (n *Node) Reachable() bool { return !n.set.Client && !n.private.Load() }
+
+// Close sends what is queued, as long as neighbours take it at once, and ends the
+// node within two seconds. A callback that blocks for longer makes it return an
+// error. The second Close does nothing.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	if n.closing {
+		n.mu.Unlock()
+		return nil
+	}
+	n.closing = true
+	n.mu.Unlock()
+	limit := time.After(closeLimit)
+	n.links.close()
+	n.outs.Done()
+	waitFor(n.outs.Wait, time.After(farewell))
+	n.cancel()
+	var errs []error
+	ended := waitFor(func() {
+		if n.mdns != nil {
+			errs = append(errs, n.mdns())
+		}
+		errs = append(errs, n.dht.Close(), n.host.Close())
+		n.work.Wait()
+	}, limit)
+	if !ended {
+		return errors.New("overlay: closed, but something still runs: a callback blocks")
+	}
+	return errors.Join(errs...)
+}
+
+// waitFor reports whether f returned in time.
+func waitFor(f func(), limit <-chan time.Time) bool {
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+		return true
+	case <-limit:
+		return false
+	}
+}
+
+// close lets every writer finish what it has and takes nothing more.
+func (ls *links) close() {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.closed = true
+	for _, l := range ls.byPeer {
+		l.finish = true
+		l.nudge()
+	}
+}
+
+// enter begins something that Close has to wait for; it reports false if the
+// node is closing already.
+func (l *life) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing {
+		return false
+	}
+	l.work.Add(1)
+	return true
+}
+
+func (l *life) leave() { l.work.Done() }
+
+// goes runs f on a goroutine that Close waits for.
+func (l *life) goes(f func()) {
+	if l.enter() {
+		go func() { defer l.leave(); f() }()
+	}
+}
