@@ -169,6 +169,8 @@ func TestCertifyRefusesMisuse(t *testing.T) {
 		"no URL":         {"", noon, noon.AddDate(1, 0, 0)},
 		"relative URL":   {"/feed.xml", noon, noon.AddDate(1, 0, 0)},
 		"no time":        {feedURL, time.Time{}, time.Time{}},
+		"from 1969":      {feedURL, time.Unix(-1, 0), noon},
+		"to 10000":       {feedURL, noon, time.Unix(maxUnix+1, 0)},
 		"ends before":    {feedURL, noon, noon.Add(-time.Hour)},
 		"under a second": {feedURL, noon, noon.Add(time.Millisecond)},
 	} {

@@ -167,6 +167,20 @@ func TestSignedLiesAreRefused(t *testing.T) {
 	}
 }
 
+func TestHeartbeatCarriesNothing(t *testing.T) {
+	id := testIdentity(t, 0)
+	h := Header{Role: Publisher, Time: noon}
+	Line{Epoch: 1}.Heartbeat(&h)
+	wire := seal(t, id, h, "")
+	for name, field := range map[string]int{"media": 4, "coding": 5} {
+		lie := bytes.Clone(wire)
+		lie[field] = 1
+		if _, err := Open(resign(id, lie)); ReasonOf(err) != ReasonMalformed {
+			t.Errorf("heartbeat with %s: %v", name, err)
+		}
+	}
+}
+
 func TestUnknownMediaAndCodingPass(t *testing.T) {
 	id := testIdentity(t, 0)
 	wire := seal(t, id, testHeader(), "<rss/>")

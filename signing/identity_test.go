@@ -103,7 +103,7 @@ func TestFingerprint(t *testing.T) {
 			t.Errorf("%s: %v, %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "sha-256:", f.String()[8:], f.String() + "0", f.String()[:71] + "g", "sha-512:" + f.String()[8:], " " + f.String()} {
+	for _, s := range []string{"", "sha-256:", f.String()[8:], f.String() + "0", f.String() + "00", f.String()[:71] + "g", "sha-512:" + f.String()[8:], " " + f.String()} {
 		if got, err := ParseFingerprint(s); err == nil || got != (Fingerprint{}) {
 			t.Errorf("%q: %v", s, got)
 		}

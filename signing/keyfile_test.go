@@ -2,6 +2,7 @@ package signing
 
 import (
 	"bytes"
+	"encoding/pem"
 	"errors"
 	"os"
 	"os/exec"
@@ -155,6 +156,20 @@ func TestParseIdentityNoticesDamage(t *testing.T) {
 	}
 	if refused < len(file)/2 {
 		t.Errorf("only %d of %d damages noticed", refused, len(file))
+	}
+}
+
+func TestParseIdentityComparesPublicKeys(t *testing.T) {
+	id := testIdentity(t, 0)
+	file, err := id.MarshalPEM("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(file)
+	outside := bytes.Index(block.Bytes, id.public[:])
+	block.Bytes[outside] ^= 1
+	if got, err := ParseIdentity(pem.EncodeToMemory(block), nil); got != nil || !errors.Is(err, errHalves) {
+		t.Errorf("another public key outside: %v", err)
 	}
 }
 

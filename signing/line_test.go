@@ -64,6 +64,10 @@ func TestLineTimeNeverGoesBack(t *testing.T) {
 	if want := beat.Time.Add(time.Millisecond); !e2.Time.Equal(want) {
 		t.Errorf("event at %v, want %v", e2.Time, want)
 	}
+	same, _ := say(t, id, l, true, e2.Time, "")
+	if want := e2.Time.Add(time.Millisecond); !same.Time.Equal(want) {
+		t.Errorf("heartbeat in the event's millisecond at %v, want %v", same.Time, want)
+	}
 	later := noon.Add(time.Minute)
 	if beat, _ := say(t, id, l, true, later, ""); !beat.Time.Equal(later) {
 		t.Errorf("a good time was changed to %v", beat.Time)
