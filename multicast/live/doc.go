@@ -38,6 +38,19 @@
 //  6. Callbacks come from the loop's goroutine, in the order in which the tree
 //     produced them, and may call any method of the Loop but Run.
 //
+// # Choices
+//
+// Joins, and requests that make this node work, are limited per peer with
+// bursts in the hundreds: a node that restarts joins all its feeds through one
+// hop, and one dropped join costs a feed seconds. Data is not limited by
+// rate: waiting for room slows its sender, and dropping it would only have it
+// sent again.
+//
+// Status is read from the node under a lock that is held for single steps, not
+// asked of the loop: it works from callbacks and after the end, and no call of
+// this package can wait for itself. The exceptions are Join, Lease and Publish,
+// which wait while requests of 16 MiB are queued before them.
+//
 // FeedTree §4.2 (events are pushed along the tree and verified by whoever
 // receives them) and §4.4 (signed, numbered events) are what this package
 // joins. The wire is in internal/wire/wire.proto.

@@ -79,8 +79,9 @@ func (r *rates) of(now time.Time, id overlay.ID) *allowance {
 	return a
 }
 
-// prune forgets who is at rest, and whoever comes first if nobody is: with so
-// many peers active at once, one of them starting afresh changes little.
+// prune forgets who is at rest; if too few are, whoever comes first as well:
+// with so many peers active at once, some starting afresh changes little. It
+// makes room for many, so that it is seldom needed.
 func (r *rates) prune(now time.Time) {
 	for id, a := range r.peers {
 		if a.rested(now) {
@@ -88,7 +89,7 @@ func (r *rates) prune(now time.Time) {
 		}
 	}
 	for id := range r.peers {
-		if len(r.peers) < maxRated {
+		if len(r.peers) <= maxRated*3/4 {
 			return
 		}
 		delete(r.peers, id)

@@ -1,0 +1,214 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	"github.com/feedtree/feedtree/signing"
+)
+
+// Overlay is what the loop needs of the network. Its methods are safe for
+// concurrent use; only Lookup blocks.
+type Overlay interface {
+	overlay.Router
+
+	// Send puts a frame on the way, dialling if need be; a failed dial comes
+	// back as Loop.Gone. The frame is the overlay's from here on. An error
+	// means that it is dropped.
+	Send(to overlay.ID, frame []byte) error
+
+	// Lookup searches the network for the nodes nearest to a name, nearest
+	// first, without Self. It ends early when ctx does.
+	Lookup(ctx context.Context, name []byte) ([]overlay.ID, error)
+
+	// AddrsOf returns the binary multiaddrs at which a node may be dialled,
+	// best first.
+	AddrsOf(overlay.ID) [][]byte
+
+	// Learn takes a hint where a node may be dialled. The addresses are what
+	// some peer said; the overlay bounds what it keeps.
+	Learn(id overlay.ID, addrs [][]byte)
+
+	// Keep says whether the node is a neighbour in some tree, whose connection
+	// is worth keeping.
+	Keep(id overlay.ID, on bool)
+}
+
+// Config sets up a Loop. The zero value runs: it accepts every verified event
+// and tells nobody.
+//
+// Deliver, Keep and Notice are called from the loop's goroutine and may block
+// for a moment: everything else then waits, down to the senders.
+type Config struct {
+	Tree    tree.Config
+	Judge   Judge                                       // nil: accept whatever is signed
+	Deliver func(multicast.Delivery, *signing.Envelope) // an event of a group joined
+	Keep    func(multicast.Event, *signing.Envelope)    // an event to hold durably under a lease
+	Notice  func(tree.Notice)                           // what the application may want to act on
+	Seed    uint64                                      // of the tree's random choices; 0: a random one
+	Log     *slog.Logger                                // nil: none
+}
+
+// ErrClosed is returned by calls after Run has ended.
+var ErrClosed = errors.New("the multicast loop has ended")
+
+// core is the tree's node as the loop sees it.
+type core interface {
+	Step(now time.Duration, in tree.Input, out *tree.Outbox)
+	Deadline() time.Duration
+	Status(multicast.Group) (tree.GroupStatus, bool)
+	Groups() []multicast.Group
+	Counters() tree.Counters
+}
+
+// owned is the node and the lock between the loop, which steps it, and those
+// who ask for its status. The lock is held neither during callbacks nor I/O.
+type owned struct {
+	sync.Mutex
+	core
+}
+
+// Loop owns a tree's node. All methods are safe for concurrent use.
+type Loop struct {
+	overlay Overlay
+	config  Config
+	gate    gate
+	box     *mailbox
+	frames  room
+	calls   room
+	life    lifetime
+	node    owned
+	out     tree.Outbox // the loop's own from here on
+	lookups lookups
+	kept    neighbours
+}
+
+// lifetime is when the loop began, whether it runs, and a context that ends
+// with it.
+type lifetime struct {
+	ctx      context.Context
+	end      context.CancelFunc
+	start    time.Time
+	ran      atomic.Bool
+	rerouted atomic.Bool // a Routes input waits already
+}
+
+// New makes a loop over an overlay. It does nothing until Run.
+func New(o Overlay, c Config) *Loop {
+	c.Tree.Lines = min(c.Tree.Lines, maxHeads) // or a message could not name them all
+	seed := c.Seed
+	for seed == 0 {
+		seed = rand.Uint64()
+	}
+	return newLoop(o, c, tree.New(c.Tree, o, rand.New(rand.NewPCG(seed, seed))))
+}
+
+func newLoop(o Overlay, c Config, node core) *Loop {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &Loop{
+		overlay: o,
+		config:  c,
+		gate:    gate{judge: c.Judge},
+		box:     newMailbox(),
+		frames:  newRoom(roomForFrames),
+		calls:   newRoom(roomForCalls),
+	}
+	l.life.ctx, l.life.end = context.WithCancel(context.Background())
+	l.life.start = time.Now()
+	l.node.core = node
+	return l
+}
+
+// now is the tree's time: monotonic, since the loop was made.
+func (l *Loop) now() time.Duration { return time.Since(l.life.start) }
+
+// Run runs the loop until ctx ends; then it says goodbye to the neighbours,
+// hands the overlay what there is to send, and returns nil. A loop runs once.
+func (l *Loop) Run(ctx context.Context) error {
+	if l.life.ran.Swap(true) {
+		return errors.New("multicast/live: Run was called before; make a new Loop")
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var spare []item
+	for {
+		select {
+		case <-ctx.Done():
+			l.close()
+			return nil
+		case <-l.box.wake:
+		case <-timer.C:
+		}
+		items := l.box.take(spare)
+		for i := range items {
+			l.tick()
+			l.step(items[i])
+		}
+		clear(items)
+		spare = items
+		l.tick()
+		l.audit()
+		timer.Reset(l.pause())
+	}
+}
+
+// tick wakes the node if its deadline is reached, however busy the mailbox is.
+func (l *Loop) tick() {
+	if l.deadline() <= l.now() {
+		l.step(item{input: tree.Input{Kind: tree.Tick}})
+	}
+}
+
+func (l *Loop) deadline() time.Duration {
+	l.node.Lock()
+	defer l.node.Unlock()
+	return l.node.Deadline()
+}
+
+// pause is how long the loop may sleep. The floor keeps a deadline that does
+// not move from turning the loop into a busy one.
+func (l *Loop) pause() time.Duration {
+	return max(min(l.deadline(), l.kept.due)-l.now(), time.Millisecond)
+}
+
+// step hands the node one input and carries out what it wants.
+func (l *Loop) step(it item) {
+	switch it.input.Kind {
+	case tree.Routes:
+		l.life.rerouted.Store(false)
+	case tree.Looked:
+		l.lookupEnded(it.input.Group)
+	}
+	l.node.Lock()
+	l.node.Step(l.now(), it.input, &l.out)
+	l.node.Unlock()
+	l.carryOut(it)
+	l.out.Reset()
+	if it.done != nil {
+		it.done()
+	}
+}
+
+// close ends the loop. What the application asked for before is still done;
+// what the network sent is not looked at any more.
+func (l *Loop) close() {
+	l.life.end()
+	for _, it := range l.box.close() {
+		if it.input.Kind != tree.Receive {
+			l.step(it)
+		}
+	}
+	l.step(item{input: tree.Input{Kind: tree.Close}})
+	l.releaseAll()
+	l.lookups.running.Wait()
+}
