@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"slices"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	oversim "github.com/feedtree/feedtree/overlay/sim"
+)
+
+// A host is one node with its application. What records holds survives a
+// crash, as a store does; the rest does not.
+type host struct {
+	world   *Trees
+	id      overlay.ID
+	records []*Record // in the order the groups came
+
+	ep   *oversim.Endpoint[*tree.Message]
+	node *tree.Node
+	next []tree.Input // what the application answers to the step at hand
+}
+
+// Record is what one node keeps about one group.
+type Record struct {
+	Group      multicast.Group
+	Member     bool
+	Joins      int // how often it joined: first and after restarts
+	Deliveries []Delivered
+	Missing    []tree.Notice // what it was told to get by HTTP
+
+	since  int               // how many events were published before the membership
+	line   multicast.Stamp   // its own, as publisher
+	cursor []multicast.Stamp // by source, unordered
+	recent []multicast.Event
+	leased []multicast.Event
+}
+
+// Delivered is one delivery.
+type Delivered struct {
+	Stamp multicast.Stamp
+	At    time.Duration
+	Via   multicast.Via
+	From  overlay.ID
+	Hops  int
+	Join  int // the join it belongs to
+}
+
+// Record returns what a node has of a group. It belongs to the world: read it,
+// leave it as it is.
+func (w *Trees) Record(g multicast.Group, id overlay.ID) *Record { return w.host(id).record(g) }
+
+func (h *host) record(g multicast.Group) *Record {
+	for _, r := range h.records {
+		if r.Group == g {
+			return r
+		}
+	}
+	r := &Record{Group: g, line: multicast.Stamp{Source: SourceOf(h.id), Epoch: 1}}
+	h.records = append(h.records, r)
+	return r
+}
+
+// SourceOf returns the source under which a node publishes.
+func SourceOf(id overlay.ID) multicast.Source {
+	return sha256.Sum256([]byte("source " + id))
+}
+
+// boot makes the node's protocol anew, at the start and at every restart.
+func (h *host) boot(ep *oversim.Endpoint[*tree.Message]) oversim.Host[*tree.Message] {
+	cfg := h.world.cfg.Tree
+	if h.world.cfg.Configure != nil {
+		h.world.cfg.Configure(h.id, &cfg)
+	}
+	h.ep, h.node = ep, tree.New(cfg, ep, ep.Rand())
+	return h
+}
+
+// resume joins again what the node was a member of, and serves again what it
+// kept for others.
+func (h *host) resume() {
+	for _, r := range h.records {
+		switch {
+		case r.Member:
+			h.join(r)
+		case len(r.leased) > 0:
+			h.world.Input(h.id, tree.Input{Kind: tree.Lease, Group: r.Group, Recent: slices.Clone(r.leased)})
+		}
+	}
+}
+
+func (h *host) join(r *Record) {
+	r.Joins++
+	h.world.Input(h.id, tree.Input{
+		Kind: tree.JoinGroup, Group: r.Group, Cursor: slices.Clone(r.cursor), Recent: slices.Clone(r.recent),
+	})
+}
+
+func (h *host) Receive(now time.Duration, from overlay.ID, m *tree.Message) {
+	if m.Event != nil && m.Event.Group != m.Group {
+		panic("sim: the event of a message changed on the way: what a message points to is shared and stays")
+	}
+	h.step(now, tree.Input{Kind: tree.Receive, From: from, Msg: m})
+}
+
+func (h *host) Gone(now time.Duration, peer overlay.ID) {
+	h.step(now, tree.Input{Kind: tree.Gone, From: peer})
+}
+
+func (h *host) Routes(now time.Duration) { h.step(now, tree.Input{Kind: tree.Routes}) }
+func (h *host) Tick(now time.Duration)   { h.step(now, tree.Input{Kind: tree.Tick}) }
+
+func (h *host) Deadline() time.Duration { return h.node.Deadline() }
+
+// step feeds one input, does what the node wants done, and feeds what the
+// application answers, until it has nothing more to say.
+func (h *host) step(now time.Duration, in tree.Input) {
+	if h.world.busy {
+		panic("sim: an input in the middle of a step")
+	}
+	h.world.busy = true
+	h.next = append(h.next, in)
+	for k := 0; k < len(h.next); k++ {
+		h.node.Step(now, h.next[k], &h.world.out)
+		h.carryOut(now, &h.world.out)
+		h.world.out.Reset()
+	}
+	clear(h.next)
+	h.next = h.next[:0]
+	h.world.busy = false
+}
+
+func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
+	for _, s := range out.Sends {
+		t := &h.world.traffic[int(s.Msg.Type)%len(h.world.traffic)]
+		t.Messages++
+		t.Bytes += uint64(Size(s.Msg))
+		h.ep.Send(s.To, s.Msg)
+	}
+	for _, g := range out.Lookups {
+		h.ep.Lookup(g.Key(), func(now time.Duration, nearest []overlay.ID, ok bool) {
+			h.step(now, tree.Input{Kind: tree.Looked, Group: g, Nearest: nearest, OK: ok})
+		})
+	}
+	for _, d := range out.Deliveries {
+		h.deliver(now, d)
+	}
+	for _, e := range out.Kept {
+		r := h.record(e.Group)
+		r.leased = keep(r.leased, e, h.world.cfg.Recent)
+		h.next = append(h.next, tree.Input{Kind: tree.Stored, Group: e.Group, Stamp: e.Stamp})
+	}
+	for _, no := range out.Notices {
+		h.notice(now, no)
+	}
+}
+
+// deliver stores an event: the record first, then the node hears that it is
+// held.
+func (h *host) deliver(now time.Duration, d multicast.Delivery) {
+	r := h.record(d.Event.Group)
+	s := d.Event.Stamp
+	r.Deliveries = append(r.Deliveries, Delivered{Stamp: s, At: now, Via: d.Via, From: d.From, Hops: d.Hops, Join: r.Joins})
+	r.advance(multicast.Stamp{Source: s.Source, Epoch: s.Epoch, Seq: d.Cursor})
+	if s.Heartbeat() {
+		return
+	}
+	if s.Source != r.line.Source {
+		r.recent = keep(r.recent, d.Event, h.world.cfg.Recent)
+	}
+	h.next = append(h.next, tree.Input{Kind: tree.Stored, Group: d.Event.Group, Stamp: s})
+}
+
+func keep(kept []multicast.Event, e multicast.Event, most int) []multicast.Event {
+	if len(kept) >= most {
+		kept = slices.Delete(kept, 0, len(kept)-most+1)
+	}
+	return append(kept, e)
+}
+
+func (r *Record) advance(head multicast.Stamp) {
+	i := slices.IndexFunc(r.cursor, func(s multicast.Stamp) bool { return s.Source == head.Source })
+	switch {
+	case i < 0:
+		r.cursor = append(r.cursor, head)
+	case head.Compare(r.cursor[i]) > 0:
+		r.cursor[i] = head
+	}
+}
+
+func (h *host) notice(now time.Duration, no tree.Notice) {
+	w := h.world
+	w.notices[int(no.Kind)%len(w.notices)]++
+	if w.cfg.Watch != nil {
+		w.cfg.Watch(now, h.id, no)
+	}
+	r := h.record(no.Group)
+	switch no.Kind {
+	case tree.Missing:
+		r.Missing = append(r.Missing, no)
+	case tree.GroupDropped:
+		r.leased = nil
+	case tree.BeatDue:
+		beat := r.line
+		beat.Beat = uint64(now.Milliseconds()) + 1
+		h.next = append(h.next, tree.Input{Kind: tree.Publish, Group: no.Group, Event: w.event(no.Group, beat)})
+	}
+}

@@ -1,0 +1,240 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	oversim "github.com/feedtree/feedtree/overlay/sim"
+)
+
+// TreesConfig describes a world of trees. The zero value is an empty one with
+// the protocol as shipped and a network without faults.
+type TreesConfig struct {
+	// Nodes is how many nodes there are from the beginning, named n0, n1, ….
+	Nodes int
+	// Net is the network; Measure and Clone are the world's own.
+	Net oversim.Config[*tree.Message]
+	// Tree is the protocol's configuration at every node.
+	Tree tree.Config
+	// Configure, if set, changes it for one node.
+	Configure func(overlay.ID, *tree.Config)
+	// TTL is what published events promise. With one, publishers send
+	// heartbeats when their node says that one is due.
+	TTL time.Duration
+	// Body is the size of a published event; 0: 4 KiB.
+	Body int
+	// Recent is how many events a member keeps for its next join; 0: 64.
+	Recent int
+	// Watch, if set, sees every notice. It must not act on the world.
+	Watch func(now time.Duration, at overlay.ID, n tree.Notice)
+}
+
+// Trees is a world of tree nodes.
+type Trees struct {
+	*oversim.Net[*tree.Message]
+
+	cfg     TreesConfig
+	hosts   map[overlay.ID]*host
+	ids     []overlay.ID // in the order added
+	sides   map[overlay.ID]int
+	groups  []*ledger // in the order first used
+	out     tree.Outbox
+	busy    bool // a step is being carried out
+	traffic [32]Traffic
+	notices [16]uint64
+}
+
+// A ledger is what the world knows about one group.
+type ledger struct {
+	id        multicast.Group
+	name      string
+	published []Published
+}
+
+// Published is an event that entered the world.
+type Published struct {
+	Stamp multicast.Stamp
+	By    overlay.ID
+	At    time.Duration
+}
+
+// Traffic is how many messages of one type were sent, and their estimated size.
+type Traffic struct {
+	Type     tree.Type
+	Messages uint64
+	Bytes    uint64
+}
+
+// NewTrees returns a world at time zero.
+func NewTrees(cfg TreesConfig) *Trees {
+	cfg.Body = cmp.Or(cfg.Body, 4<<10)
+	cfg.Recent = cmp.Or(cfg.Recent, 64)
+	cfg.Net.Measure = func(m *tree.Message) (uint8, int) { return uint8(m.Type), Size(m) }
+	cfg.Net.Clone = func(m *tree.Message) *tree.Message { twin := *m; return &twin }
+	w := &Trees{Net: oversim.New(cfg.Net), cfg: cfg, hosts: map[overlay.ID]*host{}, sides: map[overlay.ID]int{}}
+	for i := range cfg.Nodes {
+		w.Add(overlay.ID(fmt.Sprintf("n%d", i)))
+	}
+	return w
+}
+
+// GroupNamed returns the group of a made-up feed, which Dump shows under its
+// name.
+func (w *Trees) GroupNamed(name string) multicast.Group {
+	id := multicast.GroupOf("https://feeds.example/" + name)
+	w.ledger(id).name = name
+	return id
+}
+
+func (w *Trees) ledger(id multicast.Group) *ledger {
+	for _, l := range w.groups {
+		if l.id == id {
+			return l
+		}
+	}
+	l := &ledger{id: id, name: id.String()[:8]}
+	w.groups = append(w.groups, l)
+	return l
+}
+
+// Add puts a node into the world, live and in no group.
+func (w *Trees) Add(id overlay.ID) {
+	h := &host{world: w, id: id}
+	w.hosts[id] = h
+	w.ids = append(w.ids, id)
+	w.Net.Add(id, h.boot)
+}
+
+// IDs returns all nodes, live or not, in the order they were added.
+func (w *Trees) IDs() []overlay.ID { return slices.Clone(w.ids) }
+
+// Live returns the nodes that are up, in the order they were added.
+func (w *Trees) Live() []overlay.ID {
+	return slices.DeleteFunc(w.IDs(), func(id overlay.ID) bool { return !w.Alive(id) })
+}
+
+// Node returns a live node's protocol, nil if it is down. Inputs go through
+// Input, which looks after what the node wants done.
+func (w *Trees) Node(id overlay.ID) *tree.Node { return w.host(id).node }
+
+// Input steps one node from outside.
+func (w *Trees) Input(id overlay.ID, in tree.Input) {
+	h := w.host(id)
+	w.Call(id, func(now time.Duration) { h.step(now, in) })
+}
+
+func (w *Trees) host(id overlay.ID) *host {
+	h := w.hosts[id]
+	if h == nil {
+		panic(fmt.Sprintf("sim: no node %q in this world", id))
+	}
+	return h
+}
+
+// Join makes nodes members of a group; they hold nothing of it yet.
+func (w *Trees) Join(g multicast.Group, ids ...overlay.ID) {
+	w.ledger(g)
+	for _, id := range ids {
+		h := w.host(id)
+		m := h.record(g)
+		if m.Member {
+			continue
+		}
+		m.Member, m.since = true, len(w.ledger(g).published)
+		if w.Alive(id) {
+			h.join(m)
+		}
+	}
+}
+
+// Leave ends the membership; what was received is kept.
+func (w *Trees) Leave(g multicast.Group, ids ...overlay.ID) {
+	for _, id := range ids {
+		m := w.host(id).record(g)
+		m.Member = false
+		w.Input(id, tree.Input{Kind: tree.LeaveGroup, Group: g})
+	}
+}
+
+// Publish lets a node publish its next event and asks for want receipts. The
+// node's application holds the event from now on.
+func (w *Trees) Publish(g multicast.Group, id overlay.ID, want int) multicast.Stamp {
+	if !w.Alive(id) {
+		panic(fmt.Sprintf("sim: node %q is to publish and is down", id))
+	}
+	r := w.host(id).record(g)
+	r.line.Seq++
+	e := w.event(g, r.line)
+	l := w.ledger(g)
+	l.published = append(l.published, Published{Stamp: e.Stamp, By: id, At: w.Now()})
+	r.advance(e.Stamp)
+	r.recent = keep(r.recent, e, w.cfg.Recent)
+	w.Input(id, tree.Input{Kind: tree.Publish, Group: g, Event: e, Want: want})
+	return e.Stamp
+}
+
+func (w *Trees) event(g multicast.Group, s multicast.Stamp) multicast.Event {
+	size := w.cfg.Body
+	if s.Heartbeat() {
+		size = 0
+	}
+	return multicast.Event{Group: g, Stamp: s, TTL: w.cfg.TTL, Body: make([]byte, size)}
+}
+
+// Shut stops a node in order: it tells its neighbours, then its connections
+// close. Net.Crash is the other way to go.
+func (w *Trees) Shut(id overlay.ID) {
+	w.Input(id, tree.Input{Kind: tree.Close})
+	w.Net.Close(id)
+}
+
+// Restart brings a node up again. It joins its groups from the cursors it had.
+func (w *Trees) Restart(id overlay.ID) {
+	w.Net.Restart(id)
+	w.host(id).resume()
+}
+
+// Partition cuts the network into the given sets and one of all other nodes.
+func (w *Trees) Partition(sets ...[]overlay.ID) {
+	clear(w.sides)
+	for i, set := range sets {
+		for _, id := range set {
+			w.sides[id] = i + 1
+		}
+	}
+	w.Net.Partition(sets...)
+}
+
+// Heal ends the partition.
+func (w *Trees) Heal() {
+	clear(w.sides)
+	w.Net.Heal()
+}
+
+// RunFor lets time pass.
+func (w *Trees) RunFor(d time.Duration) { w.Run(w.Now() + d) }
+
+// Published returns what was published in a group, in the order of time.
+func (w *Trees) Published(g multicast.Group) []Published {
+	return slices.Clone(w.ledger(g).published)
+}
+
+// Messages returns what was sent so far by type; types nobody sent are left out.
+func (w *Trees) Messages() []Traffic {
+	var all []Traffic
+	for t, c := range w.traffic {
+		if c.Messages > 0 {
+			c.Type = tree.Type(t)
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Notices returns how many notices of a kind the nodes gave.
+func (w *Trees) Notices(k tree.NoticeKind) uint64 { return w.notices[k] }
