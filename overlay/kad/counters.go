@@ -28,6 +28,7 @@ const (
 	dialsFailed       // links lost because the peer could not be reached
 	peersSilent       // peers connected that did not answer
 	peersEvicted      // peers taken out of the routing table
+	joinsFailed       // tries of a bootstrap peer that failed
 	joinKicks         // times the DHT was pushed because its table was empty
 	lookups           // lookups started
 	lookupsUnanswered // lookups that nobody answered
@@ -40,7 +41,7 @@ var counterNames = [numCounters]string{
 	"refused_oversize", "refused_malformed", "refused_truncated", "refused_slow", "refused_memory",
 	"refused_links", "refused_key", "refused_network", "refused_addr", "replaced_stream",
 	"queue_full", "frames_lost", "links_lost", "links_idle", "dials_failed",
-	"peers_silent", "peers_evicted", "join_kicks", "lookups", "lookups_unanswered", "lookups_cut",
+	"peers_silent", "peers_evicted", "joins_failed", "join_kicks", "lookups", "lookups_unanswered", "lookups_cut",
 }
 
 type counters [numCounters]atomic.Uint64

@@ -113,6 +113,7 @@ func (n *Node) pursue(info peer.AddrInfo) {
 					n.log.Warn("a bootstrap peer does not answer; trying on", "peer", info.ID, "addr", info.Addrs[0], "err", err)
 				}
 				told = true
+				n.count.inc(joinsFailed)
 				pause = wait + rand.N(wait/4+1)
 				wait = min(2*wait, retryLast)
 			}

@@ -82,6 +82,7 @@ func (n *Node) write(l *link) {
 		frame := n.links.pop(l)
 		if frame != nil {
 			_ = s.SetWriteDeadline(time.Now().Add(writePatience))
+			l.pulse.wrote(s.Conn())
 			err = writeFrame(w, frame)
 			n.count.inc(framesOut)
 			n.count.add(bytesOut, len(frame))
@@ -221,7 +222,7 @@ func (n *Node) read(l *link, s network.Stream) error {
 		}
 		n.count.inc(framesIn)
 		n.count.add(bytesIn, length)
-		l.pulse.heard.Store(true)
+		l.pulse.heard.Add(1)
 		n.in.Frame(from, frame)
 		if length > step {
 			s.Scope().ReleaseMemory(length)

@@ -117,7 +117,6 @@ func (ls *links) pop(l *link) []byte {
 	l.queue = l.queue[1:]
 	l.bytes -= len(frame)
 	ls.bytes -= len(frame)
-	l.pulse.wrote.Store(true)
 	return frame
 }
 

@@ -31,10 +31,46 @@ const (
 
 // pulse is what is known of a neighbour's being alive.
 type pulse struct {
-	wrote, heard atomic.Bool // since the last look
+	heard atomic.Uint64 // frames received
 
-	packets uint64    // the transport had received by then
-	silent  time.Time // when the write was seen that nothing followed; look alone uses these two
+	mu      sync.Mutex
+	waiting bool      // something was written, and nothing has come since
+	signs   uint64    // of life there were at the write
+	since   time.Time // that write
+}
+
+// count counts the signs of life: what only a live neighbour can
+// cause. Packets where the transport tells, else frames.
+func (p *pulse) count(conn network.Conn) (signs uint64, limit time.Duration) {
+	if q := quicOf(conn); q != nil {
+		return q.ConnectionStats().PacketsReceived, silenceQUIC
+	}
+	return p.heard.Load(), silenceTCP
+}
+
+// wrote starts the wait for a sign, unless it is on already.
+func (p *pulse) wrote(conn network.Conn) {
+	signs, _ := p.count(conn)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.waiting || signs != p.signs {
+		p.waiting, p.signs, p.since = true, signs, time.Now()
+	}
+}
+
+// silent reports whether the wait has been too long, and then starts anew.
+func (p *pulse) silent(conn network.Conn, now time.Time) bool {
+	signs, limit := p.count(conn)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if signs != p.signs {
+		p.waiting = false
+	}
+	if !p.waiting || now.Sub(p.since) < limit {
+		return false
+	}
+	p.since = now
+	return true
 }
 
 // look goes over the links for as long as the node lives.
@@ -47,7 +83,7 @@ func (n *Node) look() {
 			return
 		case now := <-ticker.C:
 			for l, conn := range n.links.open() {
-				if l.pulse.silentAt(conn, now) {
+				if l.pulse.silent(conn, now) {
 					n.doubt(l.peer, 0)
 				}
 			}
@@ -66,28 +102,6 @@ func (ls *links) open() map[*link]network.Conn {
 		}
 	}
 	return open
-}
-
-func (p *pulse) silentAt(conn network.Conn, now time.Time) bool {
-	limit := silenceTCP
-	heard, wrote := p.heard.Swap(false), p.wrote.Swap(false)
-	if q := quicOf(conn); q != nil {
-		limit = silenceQUIC
-		packets := q.ConnectionStats().PacketsReceived
-		heard = heard || packets != p.packets
-		p.packets = packets
-	}
-	switch {
-	case heard:
-		p.silent = time.Time{}
-	case wrote && p.silent.IsZero():
-		p.silent = now
-	}
-	if p.silent.IsZero() || now.Sub(p.silent) < limit {
-		return false
-	}
-	p.silent = time.Time{}
-	return true
 }
 
 func quicOf(conn network.Conn) *quic.Conn {

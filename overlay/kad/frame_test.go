@@ -1,0 +1,90 @@
+package kad
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+)
+
+func readFrame(r *bufio.Reader) ([]byte, error) {
+	length, err := readLength(r)
+	if err != nil {
+		return nil, err
+	}
+	return readBody(r, length)
+}
+
+func encode(frames ...[]byte) []byte {
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	for _, frame := range frames {
+		if err := writeFrame(w, frame); err != nil {
+			panic(err)
+		}
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+func TestFrameSizes(t *testing.T) {
+	for _, size := range []int{1, 127, 128, step - 1, step, step + 1, 3 * step, MaxFrame} {
+		r := bufio.NewReader(bytes.NewReader(encode(make([]byte, size))))
+		if frame, err := readFrame(r); err != nil || len(frame) != size {
+			t.Errorf("%d bytes: %d, %v", size, len(frame), err)
+		}
+		if _, err := readFrame(r); err != io.EOF {
+			t.Errorf("after the last frame: %v", err)
+		}
+	}
+}
+
+// The memory for a frame follows what arrives: an announcement alone is worth
+// no more than one step.
+func TestAnnouncedLengthCostsLittle(t *testing.T) {
+	head := encode(make([]byte, MaxFrame))[:3]
+	input := append(head, make([]byte, 100)...)
+	result := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := readFrame(bufio.NewReaderSize(bytes.NewReader(input), 16)); !errors.Is(err, errTruncated) {
+				b.Fatal(err)
+			}
+		}
+	})
+	if got := result.AllocedBytesPerOp(); got > step+4096 {
+		t.Errorf("%d bytes allocated for a frame that never came", got)
+	}
+}
+
+func FuzzReadFrame(f *testing.F) {
+	f.Add(encode([]byte("one"), []byte("two"), make([]byte, 200)))
+	f.Add([]byte{0})
+	f.Add([]byte{0x81, 0x00})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{0x80})
+	f.Add([]byte{5, 'a'})
+	f.Add([]byte{0xff, 0xff, 0x43, 1, 2, 3})
+	f.Fuzz(func(t *testing.T, input []byte) {
+		r := bufio.NewReader(bytes.NewReader(input))
+		var frames [][]byte
+		var err error
+		for err == nil {
+			var frame []byte
+			if frame, err = readFrame(r); err == nil {
+				if len(frame) == 0 || len(frame) > MaxFrame {
+					t.Fatalf("a frame of %d bytes", len(frame))
+				}
+				frames = append(frames, frame)
+			}
+		}
+		var bad *frameError
+		if err != io.EOF && !errors.As(err, &bad) {
+			t.Fatalf("untyped error %v", err)
+		}
+		if back := encode(frames...); !bytes.HasPrefix(input, back) || err == io.EOF && len(back) != len(input) {
+			t.Fatalf("%x reads as %x", input, back)
+		}
+	})
+}
