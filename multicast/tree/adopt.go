@@ -89,10 +89,10 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 		n.cutChild(g, i)
 	}
 	n.dropLazy(g, from, true)
-	g.links.children = append(g.links.children, child{id: from, edge: m.Edge, since: n.step.now})
+	g.place.sent++
+	g.links.children = append(g.links.children, child{id: from, edge: m.Edge, ver: g.place.sent, since: n.step.now})
 	n.held++
 	n.tie(from, g, edgeDigest(g.id, m.Edge, n.self))
-	g.place.sent++
 	n.send(from, &Message{Type: Ack, Group: g.id, Edge: m.Edge, Ver: g.place.sent, Flags: n.pathFlags(g),
 		Path: n.pathDown(g), Heads: g.heads()})
 	n.catchUp(g, from, m)
@@ -122,9 +122,14 @@ func (n *Node) announce(g *group) {
 	}
 	g.place.sent++
 	path := n.pathDown(g)
-	for _, c := range g.links.children {
-		n.send(c.id, &Message{Type: Path, Group: g.id, Edge: c.edge, Ver: g.place.sent, Flags: n.pathFlags(g), Path: path})
+	for i := range g.links.children {
+		n.sendPath(g, &g.links.children[i], path)
 	}
+}
+
+func (n *Node) sendPath(g *group, c *child, path []overlay.ID) {
+	c.ver = g.place.sent
+	n.send(c.id, &Message{Type: Path, Group: g.id, Edge: c.edge, Ver: c.ver, Flags: n.pathFlags(g), Path: path})
 }
 
 // cutChild ends the edge to a child on this side.

@@ -61,5 +61,6 @@ const (
 	walkAccept  = 3
 	blameLimit  = 3 // items a parent may be late with, in a row, before it is left
 	pullMax     = 64
+	pullRounds  = 6 // rounds of asking everybody for what is missing, 2 s to a minute apart
 	receiptHops = 3 // receipts are asked for this many edges around the source
 )

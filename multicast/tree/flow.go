@@ -80,8 +80,10 @@ func (n *Node) lineFor(g *group, s multicast.Stamp) *line {
 	case l.epoch == 0 && s.Heartbeat():
 		l.startFresh(s.Epoch, s.Seq)
 		l.need = s.Seq + 1 // what was before one came is not missed
-	case l.epoch == 0:
+	case l.epoch == 0 && l.old:
 		l.startFresh(s.Epoch, s.Seq)
+	case l.epoch == 0:
+		l.startEpoch(s.Epoch, s.Seq, pullMax)
 	case s.Epoch > l.epoch:
 		l.startEpoch(s.Epoch, s.Seq, pullMax)
 		l.beat = multicast.Event{}

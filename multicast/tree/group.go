@@ -13,6 +13,7 @@ type group struct {
 	id     multicast.Group
 	key    overlay.Key
 	member bool
+	fresh  bool // joined without a cursor and adopted by nobody since: lines met now are old
 	place  place
 	avoid  avoided
 	seek   seek
@@ -54,6 +55,7 @@ type links struct {
 type child struct {
 	id    overlay.ID
 	edge  uint64
+	ver   uint64 // of the last path sent
 	since time.Duration
 }
 

@@ -23,6 +23,7 @@ type line struct {
 	high     uint64
 	bits     [window / 64]uint64
 	beat     multicast.Event // the latest heartbeat; no body if there was none
+	old      bool            // it was there before this node joined: what came before is not missed
 	ttl      time.Duration
 	heard    time.Duration
 	recovery recovery

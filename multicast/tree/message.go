@@ -28,7 +28,7 @@ const (
 	Link                   // be my lazy link. Path
 	Linked                 // I am yours now. Path
 	Unlink                 // I am not (any more)
-	Ping                   // keep-alive of the pair of nodes: Digest of the edges they share
+	Ping                   // keep-alive of the pair: Digest of its edges, From of their paths' versions, To of the heads
 	Pong                   // answer to a Ping
 	Sync                   // digests differ: these are the edges I see between us. Entries
 	Held                   // receipt: Peers hold the event of Stamp durably

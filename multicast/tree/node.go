@@ -82,8 +82,12 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 	default:
 		panic(fmt.Sprintf("tree: unknown input kind %d", in.Kind))
 	}
-	n.ring()
 	n.settle()
+	for n.alarms.next() <= now {
+		n.ring()
+		n.settle()
+	}
+	n.step.out = nil
 }
 
 // Deadline is when the node next wants a Tick. A Tick before it does nothing.
@@ -149,7 +153,7 @@ func (n *Node) settle() {
 	}
 	clear(n.step.touched)
 	clear(n.step.pairs)
-	n.step.touched, n.step.pairs, n.step.out = n.step.touched[:0], n.step.pairs[:0], nil
+	n.step.touched, n.step.pairs = n.step.touched[:0], n.step.pairs[:0]
 }
 
 // touch makes settle look at the group's times again.

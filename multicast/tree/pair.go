@@ -146,34 +146,70 @@ func (n *Node) wakePair(p *pair) {
 	default:
 		p.pings++
 		p.dead = now + n.cfg.Patience*time.Duration(1+p.pings)/2
-		n.send(p.id, &Message{Type: Ping, Digest: p.digest, Ver: n.headDigest(p)})
+		n.send(p.id, n.keepAlive(Ping, p))
 	}
 }
 
 func (n *Node) onPing(from overlay.ID, m *Message) {
-	pong := &Message{Type: Pong}
-	if p := n.pairs[from]; p != nil {
-		pong.Digest, pong.Ver = p.digest, n.headDigest(p)
-	}
-	n.send(from, pong)
+	n.send(from, n.keepAlive(Pong, n.pairs[from]))
 	n.compare(from, m)
 }
 
+// keepAlive is a Ping or Pong with what the other side can check its own view
+// against.
+func (n *Node) keepAlive(t Type, p *pair) *Message {
+	if p == nil {
+		return &Message{Type: t}
+	}
+	return &Message{Type: t, Digest: p.digest, From: n.pathDigest(p), To: n.headDigest(p)}
+}
+
 // compare is the pair's anti-entropy: where the two sides' edges differ, one
-// lists its own; where their heads differ, they are told.
+// lists its own; where a child's way to the top is not the last one sent, it is
+// sent again; where heads differ, they are told.
 func (n *Node) compare(from overlay.ID, m *Message) {
 	p := n.pairs[from]
 	switch {
-	case p == nil && m.Digest != 0:
-		n.send(from, &Message{Type: Sync})
 	case p == nil:
+		if m.Digest != 0 {
+			n.send(from, &Message{Type: Sync})
+		}
+		return
 	case p.digest != m.Digest:
 		n.send(from, &Message{Type: Sync, Entries: n.edgesOf(p)})
-	case m.Ver != n.headDigest(p):
+		return
+	}
+	if m.From != n.pathDigest(p) {
+		n.resendPaths(p)
+	}
+	if m.To != n.headDigest(p) {
 		for _, t := range p.ties {
 			n.tell(from, t.g)
 		}
 	}
+}
+
+func (n *Node) resendPaths(p *pair) {
+	for _, t := range p.ties {
+		if i := t.g.child(p.id); i >= 0 {
+			n.sendPath(t.g, &t.g.links.children[i], n.pathDown(t.g))
+		}
+	}
+}
+
+// pathDigest stands for the versions of all paths told between the two.
+func (n *Node) pathDigest(p *pair) uint64 {
+	var sum uint64
+	for _, t := range p.ties {
+		if i := t.g.child(p.id); i >= 0 {
+			c := t.g.links.children[i]
+			sum ^= edgeDigest(t.g.id, c.edge^c.ver<<32, n.self)
+		}
+		if pl := t.g.place; pl.parent == p.id {
+			sum ^= edgeDigest(t.g.id, pl.edge^pl.ver<<32, p.id)
+		}
+	}
+	return sum
 }
 
 // headDigest stands for all heads of the groups the pair shares.

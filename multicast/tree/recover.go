@@ -67,15 +67,25 @@ func (n *Node) recover(g *group, l *line) {
 		r.tries++
 		r.at = n.step.now + pullWait
 		n.pull(g, l, r.asked, from, to)
-	case r.round < 1:
-		r.round++
+	case r.round < pullRounds:
+		if r.round++; r.round == 2 {
+			n.missing(g, l, from, to)
+		}
 		r.tries, r.asked = 0, ""
-		r.at = n.step.now + n.jitter(2*pullWait, 0.25)
+		r.at = n.step.now + n.jitter(pullWait<<r.round, 0.25)
 	default:
-		n.missing(g, l, from, to)
 		l.giveUp(to)
 		r.at, r.tries, r.round, r.asked = 0, 0, 0, ""
 		n.checkGap(g, l)
+	}
+}
+
+// retryGaps asks again at once: there are new neighbours.
+func (n *Node) retryGaps(g *group) {
+	for _, l := range g.lines {
+		if r := &l.recovery; r.at != 0 {
+			r.at, r.tries, r.round = n.step.now+reorderWait, 0, 0
+		}
 	}
 }
 
@@ -119,7 +129,7 @@ func (n *Node) learn(g *group, from overlay.ID, heads []multicast.Stamp, wait ti
 			if h.Epoch == 0 || !n.roomForLine(g) {
 				continue
 			}
-			l = &line{source: h.Source, need: 1, heard: n.step.now}
+			l = &line{source: h.Source, need: 1, heard: n.step.now, old: g.fresh}
 			g.lines = append(g.lines, l)
 		}
 		if !n.ahead(l, h) || l.recovery.claimAt != 0 && h.Compare(l.recovery.claim) <= 0 {

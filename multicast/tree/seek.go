@@ -73,7 +73,7 @@ func (n *Node) nextCandidate(g *group) (overlay.ID, bool) {
 	for len(s.todo) > 0 && len(s.tried) < pullMax {
 		id := s.todo[0]
 		s.todo = s.todo[1:]
-		if id == n.self || id == "" || id == g.place.parent || n.avoids(g, id) || slices.Contains(s.tried, id) {
+		if id == n.self || id == "" || id == g.place.parent || s.moving && n.avoids(g, id) || slices.Contains(s.tried, id) {
 			continue
 		}
 		s.tried = append(s.tried, id)
@@ -192,6 +192,7 @@ func (n *Node) pause(g *group) {
 
 func (n *Node) becomeRoot(g *group) {
 	g.seek = seek{}
+	g.fresh = false
 	g.place = place{root: true, attached: true, sent: g.place.sent, pause: rootCheck}
 	n.keepRoot(g)
 	n.announce(g)
@@ -209,15 +210,14 @@ func (n *Node) keepRoot(g *group) {
 // checkRoot looks whether somebody closer than this root can be reached now;
 // it then joins that node, and two trees become one.
 func (n *Node) checkRoot(g *group) {
+	g.place.check = n.step.now + rootCheck
 	if g.seek.on || g.seek.looking {
-		g.place.check = n.step.now + rootCheck
 		return
 	}
 	if hops := n.routeTo(g); len(hops) > 0 {
 		n.seekParent(g, hops, false)
 		return
 	}
-	g.place.check = 0
 	n.lookup(g)
 }
 
@@ -283,6 +283,8 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	n.announce(g)
 	n.attachedNotice(g)
 	n.learn(g, from, m.Heads, reorderWait)
+	g.fresh = false
+	n.retryGaps(g)
 	if g.member && g.links.walkAt == 0 {
 		g.links.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
 	}
@@ -344,7 +346,8 @@ func (n *Node) reseat(g *group) {
 }
 
 // move looks for another parent and keeps the present one until there is one.
-// The one left is not asked again for a while.
+// The one left is not moved to again for a while; a node without any parent
+// asks it all the same.
 func (n *Node) move(g *group) {
 	n.avoid(g, g.place.parent)
 	var todo []overlay.ID
@@ -410,6 +413,7 @@ func (n *Node) onCut(g *group, from overlay.ID, m *Message) {
 // join is the application's: from now on events are delivered here.
 func (n *Node) join(in Input) {
 	g := n.group(in.Group)
+	g.fresh = !g.member && len(in.Cursor) == 0
 	g.member = true
 	n.restore(g, in.Recent)
 	n.resume(g, in.Cursor)
