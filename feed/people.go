@@ -1,0 +1,94 @@
+package feed
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	emailThenName = regexp.MustCompile(`^([^@\s()]+@[^@\s()]+)\s+\(([^()]+)\)$`)
+	nameThenEmail = regexp.MustCompile(`^([^@()<>]+?)\s*[(<]([^@\s()<>]+@[^@\s()<>]+)[)>]$`)
+	onlyEmail     = regexp.MustCompile(`^[^@\s()<>]+@[^@\s()<>]+$`)
+)
+
+// parsePerson reads the ways in which RSS feeds name people: "jane@example.org
+// (Jane)", "Jane (jane@example.org)", "Jane <jane@example.org>", an address, a name.
+func parsePerson(s string) Person {
+	s = strings.TrimSpace(s)
+	if m := emailThenName.FindStringSubmatch(s); m != nil {
+		return Person{Name: strings.TrimSpace(m[2]), Email: m[1]}
+	}
+	if m := nameThenEmail.FindStringSubmatch(s); m != nil {
+		return Person{Name: strings.TrimSpace(m[1]), Email: m[2]}
+	}
+	if onlyEmail.MatchString(s) {
+		return Person{Email: s}
+	}
+	return Person{Name: s}
+}
+
+// addPerson adds somebody who is not there yet.
+func addPerson(list []Person, p Person) []Person {
+	if p == (Person{}) {
+		return list
+	}
+	for i, q := range list {
+		if q == p {
+			return list
+		}
+		if p.Name != "" && q.Name == p.Name && (p.Email == "" || q.Email == "" || p.Email == q.Email) {
+			if q.Email == "" {
+				list[i].Email = p.Email
+			}
+			if q.URI == "" {
+				list[i].URI = p.URI
+			}
+			return list
+		}
+	}
+	return append(list, p)
+}
+
+// addCategory adds a category unless its term is there already; a label or scheme
+// that was missing is filled in.
+func addCategory(list []Category, c Category) []Category {
+	if c.Term == "" {
+		c.Term = c.Label
+	}
+	if c.Term == "" {
+		return list
+	}
+	if c.Label == c.Term {
+		c.Label = ""
+	}
+	for i, have := range list {
+		if have.Term != c.Term || have.Scheme != c.Scheme && have.Scheme != "" && c.Scheme != "" {
+			continue
+		}
+		if have.Scheme == "" {
+			list[i].Scheme = c.Scheme
+		}
+		if have.Label == "" {
+			list[i].Label = c.Label
+		}
+		return list
+	}
+	return append(list, c)
+}
+
+// addEnclosure adds a file; a second mention of one is the more detailed.
+func addEnclosure(list []Enclosure, e Enclosure) []Enclosure {
+	if e.URL == "" {
+		return list
+	}
+	for i, have := range list {
+		if have.URL == e.URL {
+			if e.Length == 0 {
+				e.Length = have.Length
+			}
+			list[i] = e
+			return list
+		}
+	}
+	return append(list, e)
+}
