@@ -16,12 +16,17 @@ import (
 type Hole struct {
 	Member overlay.ID
 	Published
-	Times int // it was delivered, in one join
+	Times int  // it was delivered, in one join
+	Told  bool // the member knows that it lacks the event: it was told to use HTTP
 }
 
 func (h Hole) String() string {
-	return fmt.Sprintf("%s: %d of line %s, published at %v by %s, delivered %d times",
-		h.Member, h.Stamp.Seq, h.Stamp.Source, h.At, h.By, h.Times)
+	told := ""
+	if h.Told {
+		told = ", which it knows"
+	}
+	return fmt.Sprintf("%s: %d of line %s, published at %v by %s, delivered %d times%s",
+		h.Member, h.Stamp.Seq, h.Stamp.Source, h.At, h.By, h.Times, told)
 }
 
 // Missed lists what live members are owed and do not hold. Events younger than
@@ -36,7 +41,7 @@ func (w *Trees) Missed(g multicast.Group, grace time.Duration) []Hole {
 		held := r.held()
 		for _, p := range w.owed(g, id, grace) {
 			if !held[p.Stamp] {
-				holes = append(holes, Hole{Member: id, Published: p})
+				holes = append(holes, Hole{Member: id, Published: p, Told: r.told(p.Stamp)})
 			}
 		}
 	}
@@ -64,6 +69,12 @@ func (w *Trees) owed(g multicast.Group, id overlay.ID, grace time.Duration) []Pu
 		}
 	}
 	return owed
+}
+
+func (r *Record) told(s multicast.Stamp) bool {
+	return slices.ContainsFunc(r.Missing, func(n tree.Notice) bool {
+		return n.Stamp.Source == s.Source && n.Stamp.Epoch == s.Epoch && n.From <= s.Seq && s.Seq <= n.To
+	})
 }
 
 func (r *Record) held() map[multicast.Stamp]bool {

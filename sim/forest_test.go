@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
@@ -124,6 +125,27 @@ func TestDoubled(t *testing.T) {
 	r.Deliveries = append(r.Deliveries, Delivered{Stamp: s, Join: 2}, Delivered{Stamp: s, Join: 2})
 	if h := w.Doubled(g); len(h) != 1 || h[0].Member != "n1" || h[0].Times != 3 {
 		t.Errorf("three times in one join: %v", h)
+	}
+}
+
+// The cursor a restart joins from is that of the last deliveries, line by line,
+// and never goes back.
+func TestCursor(t *testing.T) {
+	var cfg TreesConfig
+	cfg.Nodes = 3
+	w := NewTrees(cfg)
+	g := w.GroupNamed("news")
+	w.Join(g, w.IDs()...)
+	w.RunFor(10 * time.Second)
+	for _, id := range []overlay.ID{"n0", "n0", "n1"} {
+		w.Publish(g, id, 0)
+		w.RunFor(time.Second)
+	}
+	r := w.Record(g, "n2")
+	r.advance(multicast.Stamp{Source: SourceOf("n0"), Epoch: 1, Seq: 1})
+	want := []multicast.Stamp{{Source: SourceOf("n0"), Epoch: 1, Seq: 2}, {Source: SourceOf("n1"), Epoch: 1, Seq: 1}}
+	if !slices.Equal(r.cursor, want) {
+		t.Errorf("cursor %v, want %v", r.cursor, want)
 	}
 }
 

@@ -92,10 +92,11 @@ func (h *host) resume() {
 }
 
 func (h *host) join(r *Record) {
-	r.Joins++
-	h.world.Input(h.id, tree.Input{
-		Kind: tree.JoinGroup, Group: r.Group, Cursor: slices.Clone(r.cursor), Recent: slices.Clone(r.recent),
-	})
+	cursor := slices.Clone(r.cursor)
+	if r.Joins++; r.Joins > 1 && cursor == nil {
+		cursor = []multicast.Stamp{} // a member before, if one that got nothing
+	}
+	h.world.Input(h.id, tree.Input{Kind: tree.JoinGroup, Group: r.Group, Cursor: cursor, Recent: slices.Clone(r.recent)})
 }
 
 func (h *host) Receive(now time.Duration, from overlay.ID, m *tree.Message) {

@@ -120,7 +120,12 @@ func (w *Trees) Live() []overlay.ID {
 
 // Node returns a live node's protocol, nil if it is down. Inputs go through
 // Input, which looks after what the node wants done.
-func (w *Trees) Node(id overlay.ID) *tree.Node { return w.host(id).node }
+func (w *Trees) Node(id overlay.ID) *tree.Node {
+	if !w.Alive(id) {
+		return nil
+	}
+	return w.host(id).node
+}
 
 // Input steps one node from outside.
 func (w *Trees) Input(id overlay.ID, in tree.Input) {

@@ -92,13 +92,18 @@ func TestSameSeedSameWorld(t *testing.T) {
 // A member that crashed and comes back gets what it missed, from its cursor on,
 // and nothing twice.
 func TestRestartCatchesUp(t *testing.T) {
-	w, g := world(3, 30, nil)
-	ids := w.IDs()
+	var cfg sim.TreesConfig
+	cfg.Nodes, cfg.Net.Seed, cfg.Recent = 30, 3, 1
+	w := sim.NewTrees(cfg)
+	g, ids := w.GroupNamed("news"), w.IDs()
 	w.Join(g, ids...)
 	settled(t, w, time.Minute)
 	w.Publish(g, ids[0], 0)
 	w.RunFor(5 * time.Second)
 	w.Crash(ids[9])
+	if w.Node(ids[9]) != nil {
+		t.Error("a crashed node still has a protocol")
+	}
 	for range 5 {
 		w.Publish(g, ids[0], 0)
 		w.RunFor(5 * time.Second)
@@ -136,6 +141,35 @@ func TestDeliveriesAndTrafficAreRecorded(t *testing.T) {
 	}
 	if w.Notices(tree.Attached) < 5 {
 		t.Errorf("%d nodes said that they are attached", w.Notices(tree.Attached))
+	}
+}
+
+// A member that was away for longer than anybody's buffer lasts is told what
+// it has to get elsewhere.
+func TestToldWhatNobodyHas(t *testing.T) {
+	var cfg sim.TreesConfig
+	cfg.Nodes, cfg.Tree.Buffer = 10, 5
+	w := sim.NewTrees(cfg)
+	g := w.GroupNamed("news")
+	w.Join(g, w.IDs()...)
+	settled(t, w, time.Minute)
+	w.Publish(g, "n0", 0)
+	w.RunFor(5 * time.Second)
+	w.Crash("n3")
+	for range 10 {
+		w.Publish(g, "n0", 0)
+		w.RunFor(5 * time.Second)
+	}
+	w.Restart("n3")
+	w.RunFor(time.Minute)
+	holes := w.Missed(g, 0)
+	if len(holes) != 5 {
+		t.Errorf("five of ten events are out of every buffer, %d missed", len(holes))
+	}
+	for _, h := range holes {
+		if h.Member != "n3" || !h.Told {
+			t.Errorf("missed in silence: %v", h)
+		}
 	}
 }
 

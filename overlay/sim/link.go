@@ -107,8 +107,12 @@ func (n *Net[M]) connect(a, b int32) int {
 // will notice in time, or dials and gives up.
 func (n *Net[M]) connectInVain(a, b int32, believed bool) int {
 	if believed {
-		life := n.nodes[b].life
-		n.push(n.noticed(a, b), n.goneEvent(a, b, life))
+		life, at := n.nodes[b].life, n.noticed(a, b)
+		n.push(at, n.goneEvent(a, b, life))
+		if n.nodes[b].alive { // behind a cut, which may heal in time: b has its end too
+			n.setLink(b, link{peer: a, life: n.nodes[a].life})
+			n.push(at, n.goneEvent(b, a, n.nodes[a].life))
+		}
 		return n.setLink(a, link{peer: b, life: life})
 	}
 	n.counts.Dials++

@@ -55,6 +55,21 @@ func TestRouting(t *testing.T) {
 	}
 }
 
+// A join leaves tables nearly as full as knowing everybody would.
+func TestJoinFillsTables(t *testing.T) {
+	entries := func(joined bool) (n int) {
+		ids := names(500)
+		w := newWorld(sim.Config[note]{Tables: sim.Tables{Bucket: 4, Joined: joined}}, plain, ids...)
+		for _, id := range ids {
+			n += len(w.toys[id].net.Closest(id.Key(), 500))
+		}
+		return n
+	}
+	if drawn, joined := entries(false), entries(true); joined < drawn*9/10 || drawn < 500*4*6 {
+		t.Errorf("%d entries drawn, %d after joins", drawn, joined)
+	}
+}
+
 func TestClosestIsSortedAndWithoutSelf(t *testing.T) {
 	ids := names(300)
 	w := newWorld(sim.Config[note]{}, plain, ids...)
