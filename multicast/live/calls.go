@@ -11,7 +11,8 @@ import (
 )
 
 // Join joins a group. The cursor says up to where each source's line is held
-// without a hole: what came after is asked for. Recent are the latest envelopes
+// without a hole: what came after is asked for; nil says that this node was
+// never a member, and what came before it is not missed. Recent are the latest envelopes
 // held, oldest first, to serve others from; one that does not verify is left
 // out and counted. Join returns when the request is queued: how it goes is told
 // by notices.

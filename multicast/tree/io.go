@@ -34,7 +34,7 @@ type Input struct {
 	Event   multicast.Event
 	Stamp   multicast.Stamp
 	Want    int
-	Cursor  []multicast.Stamp // JoinGroup: up to where each line is held without a hole
+	Cursor  []multicast.Stamp // JoinGroup: up to where each line is held without a hole; nil: never a member before
 	Recent  []multicast.Event // JoinGroup, Lease: latest events held, oldest first, to serve others from
 	Nearest []overlay.ID
 	OK      bool

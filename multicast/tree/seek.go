@@ -413,7 +413,7 @@ func (n *Node) onCut(g *group, from overlay.ID, m *Message) {
 // join is the application's: from now on events are delivered here.
 func (n *Node) join(in Input) {
 	g := n.group(in.Group)
-	g.fresh = !g.member && len(in.Cursor) == 0
+	g.fresh = !g.member && in.Cursor == nil
 	g.member = true
 	n.restore(g, in.Recent)
 	n.resume(g, in.Cursor)
