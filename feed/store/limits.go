@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 	"time"
 )
@@ -56,20 +58,21 @@ type Share struct {
 // first envelope in its line goes.
 func (l Limits) Fullest(shares []Share) (source [32]byte, over bool) {
 	var count int
-	var bytes int64
+	var held int64
 	for _, s := range shares {
 		count += s.Count
-		bytes += s.Bytes
+		held += s.Bytes
 	}
-	if count <= l.Envelopes && bytes <= l.EnvelopeBytes {
+	if count <= l.Envelopes && held <= l.EnvelopeBytes {
 		return source, false
 	}
-	var most Share
-	for _, s := range shares {
-		if bytes > l.EnvelopeBytes && s.Bytes > most.Bytes || bytes <= l.EnvelopeBytes && s.Count > most.Count {
-			most = s
+	most := slices.MaxFunc(shares, func(a, b Share) int {
+		size := cmp.Compare(a.Count, b.Count)
+		if held > l.EnvelopeBytes {
+			size = cmp.Compare(a.Bytes, b.Bytes)
 		}
-	}
+		return cmp.Or(size, bytes.Compare(a.Source[:], b.Source[:]))
+	})
 	return most.Source, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -102,17 +103,15 @@ func (m *Memory) Apply(ctx context.Context, b Batch) ([]Item, error) {
 
 // check refuses what Apply must not write, before anything is written.
 func (m *Memory) check(b Batch) error {
-	for _, item := range b.Items {
-		if _, ok := m.feeds[item.Feed]; !ok && (b.Feed == nil || b.Feed.URL != item.Feed) {
-			return wrongFeed(item.Feed)
+	if b.Line != nil && m.groups[b.Line.Group] != nil {
+		if own, ok := m.groups[b.Line.Group].lines[b.Line.Source]; ok && !own.Allows(*b.Line) {
+			return fmt.Errorf("line %x at %d/%d, asked to keep %d/%d: %w",
+				own.Source[:8], own.Epoch, own.Seq, b.Line.Epoch, b.Line.Seq, ErrLine)
 		}
 	}
-	if b.Line == nil {
-		return nil
-	}
-	if g := m.groups[b.Line.Group]; g != nil {
-		if own, ok := g.lines[b.Line.Source]; ok && !own.Allows(*b.Line) {
-			return wrongLine(own, *b.Line)
+	for _, item := range b.Items {
+		if _, ok := m.feeds[item.Feed]; !ok && (b.Feed == nil || b.Feed.URL != item.Feed) {
+			return fmt.Errorf("items of %s: %w", item.Feed, ErrFeed)
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -226,11 +225,4 @@ func (m *Memory) Count(ctx context.Context, feedURL string) (int, error) {
 		return len(r.items), nil
 	}
 	return 0, nil
-}
-
-func wrongFeed(url string) error { return fmt.Errorf("items of %s: %w", url, ErrFeed) }
-
-func wrongLine(have, got Line) error {
-	return fmt.Errorf("line %x at %d/%d, asked to keep %d/%d: %w",
-		have.Source[:8], have.Epoch, have.Seq, got.Epoch, got.Seq, ErrLine)
 }

@@ -15,7 +15,7 @@ var small = store.Limits{Items: 6, ItemBytes: 400, Versions: 3, Envelopes: 8, En
 // sameAsMemory does the same random operations to the store and to a Memory:
 // after each one, both must hold the same.
 func (s *suite) sameAsMemory() {
-	const seed, steps = 2005, 400
+	const seed, steps = 2005, 250
 	rng := rand.New(rand.NewPCG(seed, 1))
 	memory := &suite{T: s.T, Store: store.NewMemoryWith(small), ctx: s.ctx}
 	for n := range steps {
