@@ -127,8 +127,12 @@ func (s *suite) weighing() {
 			{says(signed, p, 3, item("", 1)), "", 2},
 		},
 		"the publisher takes an edit back": {
-			{says(signed, p, 1, item("", 1)), ":1", 1}, {says(signed, p, 2, item("", 2)), ":2", 2},
-			{says(signed, p, 3, item("", 1)), "", 1}, {says(signed, p, 2, item("", 2)), "", 1},
+			{says(signed, p, 1, item("", 1)), ":1", 1}, {says(signed, p, 4, item("", 2)), ":2", 2},
+			{says(signed, p, 6, item("", 1)), "", 1}, {says(signed, p, 4, item("", 2)), "", 1},
+			{says(signed, p, 5, item("", 3)), "", 1},
+		},
+		"an old copy of what was signed since": {
+			{item("", 1), ":1", 1}, {says(signed, p, 1, item("", 2)), ":2", 2}, {item("", 1), "", 2},
 		},
 		"the publisher's new key goes on": {
 			{says(signed, p, 9, item("", 1)), ":1", 1}, {says(signed, 'q', 1, item("", 2)), ":2", 2},
