@@ -40,11 +40,11 @@ func (n *Node) onData(from overlay.ID, m *Message) {
 	if a.replica {
 		g.lease = n.step.now + n.cfg.Lease
 	}
-	n.take(g, *m.Event, a)
+	n.take(g, m.Event, a)
 }
 
 // take accepts an event that is new here, delivers it and passes it on.
-func (n *Node) take(g *group, ev multicast.Event, a arrival) bool {
+func (n *Node) take(g *group, ev *multicast.Event, a arrival) bool {
 	l := n.lineFor(g, ev.Stamp)
 	if l == nil {
 		n.count.LinesFull++
@@ -86,7 +86,7 @@ func (n *Node) lineFor(g *group, s multicast.Stamp) *line {
 		l.startEpoch(s.Epoch, s.Seq, pullMax)
 	case s.Epoch > l.epoch:
 		l.startEpoch(s.Epoch, s.Seq, pullMax)
-		l.beat = multicast.Event{}
+		l.beat = nil
 	}
 	return l
 }
@@ -111,13 +111,13 @@ func (n *Node) roomForLine(g *group) bool {
 	return true
 }
 
-func (n *Node) takeBeat(g *group, l *line, ev multicast.Event) bool {
+func (n *Node) takeBeat(g *group, l *line, ev *multicast.Event) bool {
 	s := ev.Stamp
 	switch {
 	case s.Epoch < l.epoch || s.Seq < l.high:
 		n.count.Stale++
 		return false
-	case s.Beat <= l.beat.Stamp.Beat:
+	case s.Beat <= l.lastBeat():
 		n.count.Duplicates++
 		return false
 	}
@@ -126,7 +126,7 @@ func (n *Node) takeBeat(g *group, l *line, ev multicast.Event) bool {
 	return true
 }
 
-func (n *Node) takeEvent(g *group, l *line, ev multicast.Event, a arrival) bool {
+func (n *Node) takeEvent(g *group, l *line, ev *multicast.Event, a arrival) bool {
 	s := ev.Stamp
 	switch {
 	case s.Epoch < l.epoch:
@@ -168,7 +168,7 @@ func (n *Node) raise(g *group, l *line, seq uint64) {
 }
 
 // live notes the sign of life that any new event of a source is.
-func (n *Node) live(l *line, ev multicast.Event) {
+func (n *Node) live(l *line, ev *multicast.Event) {
 	l.heard, l.ttl = n.step.now, ev.TTL
 	l.overdue = 0
 	if ev.TTL > 0 {
@@ -195,17 +195,17 @@ func (n *Node) credit(g *group, a arrival) {
 
 // hand gives an event to the application: to a member as news, to a node near
 // the root to keep.
-func (n *Node) hand(g *group, l *line, ev multicast.Event, a arrival) {
+func (n *Node) hand(g *group, l *line, ev *multicast.Event, a arrival) {
 	switch {
 	case a.from == "":
 	case g.member:
 		n.count.Delivered++
 		n.step.out.Deliveries = append(n.step.out.Deliveries, multicast.Delivery{
-			Event: ev, From: a.from, Via: a.via, Hops: int(a.hops), Cursor: l.cursor()})
+			Event: *ev, From: a.from, Via: a.via, Hops: int(a.hops), Cursor: l.cursor()})
 	case ev.Stamp.Heartbeat():
 	case g.place.root || a.replica:
 		g.lease = n.step.now + n.cfg.Lease
-		n.step.out.Kept = append(n.step.out.Kept, ev)
+		n.step.out.Kept = append(n.step.out.Kept, *ev)
 	}
 }
 
@@ -215,7 +215,7 @@ func (n *Node) hand(g *group, l *line, ev multicast.Event, a arrival) {
 // What was pushed or published goes everywhere. What was sent after a join or
 // pulled from the parent is new below only. What a lazy link had is missing
 // above too, or would have come from there.
-func (n *Node) forward(g *group, ev multicast.Event, a arrival) {
+func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 	for _, c := range g.links.children {
 		if c.id != a.from {
 			n.push(g, c.id, c.edge, ev, a)
@@ -236,8 +236,8 @@ func (n *Node) forward(g *group, ev multicast.Event, a arrival) {
 	}
 }
 
-func (n *Node) push(g *group, to overlay.ID, edge uint64, ev multicast.Event, a arrival) {
-	m := &Message{Type: Data, Group: g.id, Edge: edge, Via: multicast.ViaTree, Hops: a.hops, Event: &ev}
+func (n *Node) push(g *group, to overlay.ID, edge uint64, ev *multicast.Event, a arrival) {
+	m := &Message{Type: Data, Group: g.id, Edge: edge, Via: multicast.ViaTree, Hops: a.hops, Event: ev}
 	if a.hops < receiptHops {
 		m.Want = a.want
 	}
@@ -256,9 +256,9 @@ func (n *Node) publish(in Input) {
 	want := uint8(min(max(in.Want, 0), 16))
 	if k := g.buffer.find(s); k != nil && !s.Heartbeat() {
 		k.want = want // published again: what neighbours hold already, they say
-		n.forward(g, in.Event, arrival{want: want})
+		n.forward(g, &in.Event, arrival{want: want})
 	} else {
-		n.take(g, in.Event, arrival{want: want})
+		n.take(g, &in.Event, arrival{want: want})
 	}
 	n.needPlace(g)
 }
@@ -267,14 +267,14 @@ func (n *Node) publish(in Input) {
 // far as the buffer goes; to one without any cursor all of it.
 func (n *Node) catchUp(g *group, to overlay.ID, m *Message) {
 	for i := range g.buffer.kept {
-		ev := &g.buffer.kept[i].event
+		ev := g.buffer.kept[i].event
 		if behind(m.Heads, ev.Stamp) {
 			n.send(to, &Message{Type: Data, Group: g.id, Via: multicast.ViaCatchUp, Event: ev})
 		}
 	}
 	for _, l := range g.lines {
-		if beat := l.beat; beat.Body != nil && behind(m.Heads, beat.Stamp) {
-			n.send(to, &Message{Type: Data, Group: g.id, Via: multicast.ViaCatchUp, Event: &beat})
+		if l.beat != nil && behind(m.Heads, l.beat.Stamp) {
+			n.send(to, &Message{Type: Data, Group: g.id, Via: multicast.ViaCatchUp, Event: l.beat})
 		}
 	}
 }

@@ -140,7 +140,7 @@ type buffer struct {
 }
 
 type kept struct {
-	event  multicast.Event
+	event  *multicast.Event // shared with messages on their way
 	from   overlay.ID
 	want   uint8 // receipts the source wants
 	passed uint8 // receipts handed on towards it

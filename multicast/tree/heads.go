@@ -72,10 +72,10 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 // replicate sends what the root has to the nodes that would be root after it,
 // unless they hang below it anyway (FeedTree §4.5.2: the responsibility of the
 // root is spread over several nodes).
-func (n *Node) replicate(g *group, ev multicast.Event, a arrival) {
+func (n *Node) replicate(g *group, ev *multicast.Event, a arrival) {
 	for _, id := range n.router.Closest(g.key, n.cfg.Replicas) {
 		if id != n.self && id != a.from && g.child(id) < 0 {
-			n.send(id, &Message{Type: Data, Group: g.id, Flags: Replica, Via: multicast.ViaTree, Hops: a.hops, Want: a.want, Event: &ev})
+			n.send(id, &Message{Type: Data, Group: g.id, Flags: Replica, Via: multicast.ViaTree, Hops: a.hops, Want: a.want, Event: ev})
 		}
 	}
 }
@@ -115,12 +115,13 @@ func (n *Node) onHeld(g *group, m *Message) {
 // restore puts events held from before into the buffer, to serve others from.
 // They count as seen.
 func (n *Node) restore(g *group, events []multicast.Event) {
-	for _, ev := range events {
+	for i := range events {
+		ev := &events[i]
 		l := n.lineFor(g, ev.Stamp)
 		switch {
 		case l == nil || ev.Stamp.Epoch < l.epoch:
 		case ev.Stamp.Heartbeat():
-			if ev.Stamp.Seq >= l.high && ev.Stamp.Beat > l.beat.Stamp.Beat {
+			if ev.Stamp.Seq >= l.high && ev.Stamp.Beat > l.lastBeat() {
 				n.raise(g, l, ev.Stamp.Seq)
 				l.beat = ev
 			}
@@ -140,7 +141,7 @@ func (n *Node) resume(g *group, cursor []multicast.Stamp) {
 		if s := k.event.Stamp; !k.stored && k.from != "" && behind(cursor, s) {
 			n.count.Delivered++
 			n.step.out.Deliveries = append(n.step.out.Deliveries, multicast.Delivery{
-				Event: k.event, From: k.from, Via: multicast.ViaCatchUp, Cursor: g.line(s.Source).cursor()})
+				Event: *k.event, From: k.from, Via: multicast.ViaCatchUp, Cursor: g.line(s.Source).cursor()})
 		}
 	}
 	for _, c := range cursor {

@@ -22,8 +22,8 @@ type line struct {
 	need     uint64
 	high     uint64
 	bits     [window / 64]uint64
-	beat     multicast.Event // the latest heartbeat; no body if there was none
-	old      bool            // it was there before this node joined: what came before is not missed
+	beat     *multicast.Event // the latest heartbeat, nil if there was none
+	old      bool             // it was there before this node joined: what came before is not missed
 	ttl      time.Duration
 	heard    time.Duration
 	recovery recovery
@@ -135,5 +135,12 @@ func (l *line) giveUp(to uint64) {
 func (l *line) cursor() uint64 { return l.need - 1 }
 
 func (l *line) head() multicast.Stamp {
-	return multicast.Stamp{Source: l.source, Epoch: l.epoch, Seq: l.high, Beat: l.beat.Stamp.Beat}
+	return multicast.Stamp{Source: l.source, Epoch: l.epoch, Seq: l.high, Beat: l.lastBeat()}
+}
+
+func (l *line) lastBeat() uint64 {
+	if l.beat == nil {
+		return 0
+	}
+	return l.beat.Stamp.Beat
 }

@@ -226,7 +226,7 @@ func (n *Node) headDigest(p *pair) uint64 {
 			h.Write(l.source[:])
 			binary.BigEndian.PutUint64(b[:], l.epoch)
 			binary.BigEndian.PutUint64(b[8:], l.high)
-			binary.BigEndian.PutUint64(b[16:], l.beat.Stamp.Beat)
+			binary.BigEndian.PutUint64(b[16:], l.lastBeat())
 			h.Write(b[:])
 			sum ^= h.Sum64()
 		}

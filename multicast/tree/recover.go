@@ -106,7 +106,7 @@ func (n *Node) sources(g *group) []overlay.ID {
 }
 
 func (n *Node) pull(g *group, l *line, whom overlay.ID, from, to uint64) {
-	s := multicast.Stamp{Source: l.source, Epoch: l.epoch, Beat: l.beat.Stamp.Beat}
+	s := multicast.Stamp{Source: l.source, Epoch: l.epoch, Beat: l.lastBeat()}
 	n.send(whom, &Message{Type: Pull, Group: g.id, Stamp: s, From: from, To: to})
 	n.expect(whom, n.cfg.Patience)
 }
@@ -148,7 +148,7 @@ func (n *Node) ahead(l *line, h multicast.Stamp) bool {
 	if h.Epoch != l.epoch {
 		return h.Epoch > l.epoch
 	}
-	return h.Seq > l.high || h.Seq == l.high && h.Beat > l.beat.Stamp.Beat
+	return h.Seq > l.high || h.Seq == l.high && h.Beat > l.lastBeat()
 }
 
 // pullClaim asks the node that claims to have more for it.
@@ -169,7 +169,7 @@ func (n *Node) pullClaim(g *group, l *line) {
 	}
 	s := multicast.Stamp{Source: l.source, Epoch: r.claim.Epoch}
 	if r.claim.Epoch == l.epoch {
-		s.Beat = l.beat.Stamp.Beat
+		s.Beat = l.lastBeat()
 	}
 	n.send(r.by, &Message{Type: Pull, Group: g.id, Stamp: s, From: from, To: to})
 	n.expect(r.by, n.cfg.Patience)
@@ -194,11 +194,10 @@ func (n *Node) onPull(g *group, from overlay.ID, m *Message) {
 			continue
 		}
 		found++
-		n.send(from, &Message{Type: Data, Group: g.id, Via: via, Event: &k.event})
+		n.send(from, &Message{Type: Data, Group: g.id, Via: via, Event: k.event})
 	}
-	if l != nil && l.epoch == m.Stamp.Epoch && l.beat.Stamp.Beat > m.Stamp.Beat && l.beat.Body != nil {
-		beat := l.beat
-		n.send(from, &Message{Type: Data, Group: g.id, Via: via, Event: &beat})
+	if l != nil && l.epoch == m.Stamp.Epoch && l.lastBeat() > m.Stamp.Beat {
+		n.send(from, &Message{Type: Data, Group: g.id, Via: via, Event: l.beat})
 	}
 	if m.From <= m.To && found < m.To-m.From+1 {
 		n.send(from, &Message{Type: Lack, Group: g.id, Stamp: m.Stamp, From: m.From, To: m.To})

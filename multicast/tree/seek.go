@@ -444,7 +444,11 @@ func (n *Node) leave(g *group) {
 // dropIfIdle leaves the tree if this node serves nobody in it.
 func (n *Node) dropIfIdle(g *group) {
 	n.touch(g)
-	if n.groups[g.id] != g || !g.idle(n.step.now) {
+	switch {
+	case n.groups[g.id] != g || g.member || len(g.links.children) > 0:
+		return
+	case !g.idle(n.step.now):
+		n.rest(g)
 		return
 	}
 	n.leaveParent(g)
@@ -455,6 +459,13 @@ func (n *Node) dropIfIdle(g *group) {
 	delete(n.groups, g.id)
 	n.order = slices.DeleteFunc(n.order, func(o *group) bool { return o == g })
 	n.notice(Notice{Kind: GroupDropped, Group: g.id})
+}
+
+// rest leaves the tree and keeps the events, for as long as the lease goes. A
+// join wakes the group up.
+func (n *Node) rest(g *group) {
+	n.leaveParent(g)
+	g.seek, g.place = seek{}, place{sent: g.place.sent}
 }
 
 // close tells every neighbour, so that nobody has to find out.
