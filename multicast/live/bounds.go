@@ -60,6 +60,7 @@ var (
 		17: {times: 1, least: 1, most: maxPeers * 2},
 		18: headsField,
 		19: {times: maxEntries, least: 34, most: 8 << 10, inside: entryShape},
+		20: number, 21: number,
 	}
 )
 

@@ -50,6 +50,8 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 		Edge:   f.Edge,
 		Ver:    f.Ver,
 		Digest: f.Digest,
+		Paths:  f.Paths,
+		Known:  f.Known,
 		Stamp:  stampIn(f.Stamp),
 		From:   f.From,
 		To:     f.To,

@@ -62,6 +62,8 @@ func encodeOne(m *tree.Message, addrs addressBook) ([]byte, error) {
 		Edge:   m.Edge,
 		Ver:    m.Ver,
 		Digest: m.Digest,
+		Paths:  m.Paths,
+		Known:  m.Known,
 		From:   m.From,
 		To:     m.To,
 		Heads:  stampsOut(m.Heads),

@@ -28,7 +28,7 @@ const (
 	Link                   // be my lazy link. Path
 	Linked                 // I am yours now. Path
 	Unlink                 // I am not (any more)
-	Ping                   // keep-alive of the pair: Digest of its edges, From of their paths' versions, To of the heads
+	Ping                   // keep-alive of the pair of nodes: Digest, Paths, Known
 	Pong                   // answer to a Ping
 	Sync                   // digests differ: these are the edges I see between us. Entries
 	Held                   // receipt: Peers hold the event of Stamp durably
@@ -89,7 +89,9 @@ type Message struct {
 	Group   multicast.Group
 	Edge    uint64
 	Ver     uint64
-	Digest  uint64
+	Digest  uint64 // Ping, Pong: of the edges between the two,
+	Paths   uint64 // of the versions of the paths told along them,
+	Known   uint64 // and of the heads of the groups they share
 	Stamp   multicast.Stamp
 	From    uint64
 	To      uint64

@@ -161,7 +161,7 @@ func (n *Node) keepAlive(t Type, p *pair) *Message {
 	if p == nil {
 		return &Message{Type: t}
 	}
-	return &Message{Type: t, Digest: p.digest, From: n.pathDigest(p), To: n.headDigest(p)}
+	return &Message{Type: t, Digest: p.digest, Paths: n.pathDigest(p), Known: n.headDigest(p)}
 }
 
 // compare is the pair's anti-entropy: where the two sides' edges differ, one
@@ -179,10 +179,10 @@ func (n *Node) compare(from overlay.ID, m *Message) {
 		n.send(from, &Message{Type: Sync, Entries: n.edgesOf(p)})
 		return
 	}
-	if m.From != n.pathDigest(p) {
+	if m.Paths != n.pathDigest(p) {
 		n.resendPaths(p)
 	}
-	if m.To != n.headDigest(p) {
+	if m.Known != n.headDigest(p) {
 		for _, t := range p.ties {
 			n.tell(from, t.g)
 		}

@@ -49,6 +49,8 @@ type Frame struct {
 	Peers         []uint32               `protobuf:"varint,17,rep,packed,name=peers,proto3" json:"peers,omitempty"` // indices into nodes
 	Heads         []*Stamp               `protobuf:"bytes,18,rep,name=heads,proto3" json:"heads,omitempty"`
 	Entries       []*Entry               `protobuf:"bytes,19,rep,name=entries,proto3" json:"entries,omitempty"`
+	Paths         uint64                 `protobuf:"fixed64,20,opt,name=paths,proto3" json:"paths,omitempty"`
+	Known         uint64                 `protobuf:"fixed64,21,opt,name=known,proto3" json:"known,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -214,6 +216,20 @@ func (x *Frame) GetEntries() []*Entry {
 		return x.Entries
 	}
 	return nil
+}
+
+func (x *Frame) GetPaths() uint64 {
+	if x != nil {
+		return x.Paths
+	}
+	return 0
+}
+
+func (x *Frame) GetKnown() uint64 {
+	if x != nil {
+		return x.Known
+	}
+	return 0
 }
 
 // Stamp is a place in a source's line.
@@ -413,7 +429,7 @@ var File_wire_proto protoreflect.FileDescriptor
 const file_wire_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"wire.proto\x12\x10feedtree.tree.v1\"\xfa\x03\n" +
+	"wire.proto\x12\x10feedtree.tree.v1\"\xa6\x04\n" +
 	"\x05Frame\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\rR\x04type\x12\x14\n" +
 	"\x05flags\x18\x02 \x01(\rR\x05flags\x12\x16\n" +
@@ -434,7 +450,9 @@ const file_wire_proto_rawDesc = "" +
 	"\x04path\x18\x10 \x03(\rR\x04path\x12\x14\n" +
 	"\x05peers\x18\x11 \x03(\rR\x05peers\x12-\n" +
 	"\x05heads\x18\x12 \x03(\v2\x17.feedtree.tree.v1.StampR\x05heads\x121\n" +
-	"\aentries\x18\x13 \x03(\v2\x17.feedtree.tree.v1.EntryR\aentries\"[\n" +
+	"\aentries\x18\x13 \x03(\v2\x17.feedtree.tree.v1.EntryR\aentries\x12\x14\n" +
+	"\x05paths\x18\x14 \x01(\x06R\x05paths\x12\x14\n" +
+	"\x05known\x18\x15 \x01(\x06R\x05known\"[\n" +
 	"\x05Stamp\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\fR\x06source\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x10\n" +
