@@ -27,7 +27,7 @@ func itemOfAtom(r *raw, e *element) (Item, error) {
 		}
 		switch content := r.text[k.inner:k.innerEnd]; strings.ToLower(k.local) {
 		case "id":
-			it.GUID = innerText(content)
+			it.fromAtomID(innerText(content))
 		case "title":
 			it.Title = plainAs(escapedIn03(k, content, src.Title), textType(k))
 		case "summary":

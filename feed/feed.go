@@ -107,13 +107,24 @@ type Also struct {
 }
 
 // Source names the feed from which an item was republished.
-type Source struct{ Title, URL string }
+type Source struct {
+	Title string `json:"title,omitempty"`
+	URL   string `json:"url,omitempty"`
+}
 
 // Person is an author.
-type Person struct{ Name, Email, URI string }
+type Person struct {
+	Name  string `json:"name,omitempty"`
+	Email string `json:"email,omitempty"`
+	URI   string `json:"uri,omitempty"`
+}
 
 // Category is a tag, with the vocabulary it is from and the name to show, if any.
-type Category struct{ Term, Scheme, Label string }
+type Category struct {
+	Term   string `json:"term"`
+	Scheme string `json:"scheme,omitempty"`
+	Label  string `json:"label,omitempty"`
+}
 
 // Enclosure is a file that comes with an item. Length is 0 if not known.
 type Enclosure struct {

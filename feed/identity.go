@@ -82,23 +82,6 @@ func (t tuple) sum() (sum [32]byte) {
 	return sum
 }
 
-// standInID is the id given to an item without one, where a format demands it. It
-// is a UUID made of the item's key.
-func (it Item) standInID() string {
-	it.GUID = ""
-	u := sha256.Sum256([]byte("feedtree/id/1\n" + it.Key()))
-	u[6] = u[6]&0x0f | 0x80 // version 8: of our own making
-	u[8] = u[8]&0x3f | 0x80
-	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:16])
-}
-
-// dropStandIn takes away an id that stood in for a missing one.
-func (it *Item) dropStandIn() {
-	if strings.HasPrefix(it.GUID, "urn:uuid:") && it.GUID == it.standInID() {
-		it.GUID, it.PermaLink = "", false
-	}
-}
-
 // asHTML returns a text as HTML. Text in which HTML would see no markup is its
 // own HTML: feeds say "text" and "html" of the same harmless strings.
 func asHTML(s string, plain bool) string {

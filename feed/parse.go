@@ -83,7 +83,7 @@ func locate(body string) (kind string, at int) {
 	case "head", "body", "title", "meta", "div", "p", "script", "table", "center", "h1":
 		return "html", 0
 	}
-	if low := strings.ToLower(head); strings.Contains(low, "<html") || strings.Contains(low, "<body") {
+	if strings.Contains(strings.ToLower(head), "<html") {
 		return "html", 0
 	}
 	return name, 0

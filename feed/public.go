@@ -167,11 +167,11 @@ func secretPath(path string) string {
 var (
 	uuidLike = regexp.MustCompile(`(?i)^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 	hexLike  = regexp.MustCompile(`(?i)^[0-9a-f]{32,}$`)
-	wordLike = regexp.MustCompile(`^[A-Za-z0-9_-]{22,}={0,2}$`)
+	wordLike = regexp.MustCompile(`^[A-Za-z0-9_-]{20,}={0,2}$`)
 )
 
 // looksSecret tells a random string from words: a UUID, 32 or more hexadecimal
-// digits, or 22 or more characters (128 bits in base64) that change between small
+// digits, or 20 or more characters that change between small
 // letters, capitals and digits as words do not.
 func looksSecret(s string) bool {
 	if uuidLike.MatchString(s) || hexLike.MatchString(s) {

@@ -9,27 +9,25 @@ import (
 // renderAtom writes Atom 1.0.
 func renderAtom(f *Feed, o Options) []byte {
 	w := &xmlWriter{target: atom1}
-	open, name := "<feed", "feed"
+	open := "<feed"
 	copied := f.source != nil && f.source.dialect == atom1
 	if copied {
 		open = w.openAs(f.source, "feed", "", "version")
 		w.scope = append([]binding{{"", nsAtom}}, withoutDefault(w.scope)...)
 	} else {
 		w.scope = []binding{{"", nsAtom}}
+		open += w.adopt(f.source)
 		if f.Language != "" {
 			open += ` xml:lang="` + escapeAttr(f.Language) + `"`
 			w.lang = f.Language
 		}
 	}
-	if w.base == "" && o.Base != "" {
-		w.base = baseOf(o.Base)
-		open += ` xml:base="` + escapeAttr(w.base) + `"`
-	}
+	open += w.based(o.Base)
 	f.atomHead(w, o, copied)
 	for _, it := range f.Items {
 		w.atomEntry(it, f, o)
 	}
-	return []byte(xmlDeclaration + w.document(open, "\n", "</"+name+">\n"))
+	return []byte(xmlDeclaration + w.document(open, "\n", "</feed>\n"))
 }
 
 func withoutDefault(scope []binding) []binding {
@@ -160,8 +158,8 @@ func (w *xmlWriter) atomEntry(it Item, f *Feed, o Options) {
 		w.copyItem(it, o)
 		return
 	}
-	w.b.WriteString("<entry>\n")
-	w.text("", "id", firstString(it.GUID, []string{it.standInID()}))
+	w.begin("entry", it)
+	w.text("", "id", it.atomID())
 	w.b.WriteString("<title>" + escapeText(it.Title) + "</title>\n")
 	if it.Link != "" {
 		w.element("", "link", "", "rel", "alternate", "type", "text/html", "href", it.page(f, o))
@@ -178,6 +176,9 @@ func (w *xmlWriter) atomEntry(it Item, f *Feed, o Options) {
 	}
 	w.text("", "summary", it.Summary, "type", textKind(it.Also.PlainSummary))
 	w.text("", "content", it.Content, "type", textKind(it.Also.PlainContent))
+	if it.Content == "" && it.Link == "" {
+		w.element("", "content", "", "type", "text") // Atom demands one of the two
+	}
 	for _, e := range it.Enclosures {
 		w.atomFile(e, absolute(e.URL, f, o))
 	}

@@ -12,11 +12,10 @@ func renderRSS(f *Feed, o Options) []byte {
 	copied := f.source != nil && f.source.dialect == rss2
 	if copied {
 		open = w.openAs(f.source, "rss", `version="2.0"`, "version")
+	} else {
+		open += w.adopt(f.source)
 	}
-	if w.base == "" && o.Base != "" {
-		w.base = baseOf(o.Base)
-		open += ` xml:base="` + escapeAttr(w.base) + `"`
-	}
+	open += w.based(o.Base)
 	f.rssChannel(w, o, copied)
 	for _, it := range f.Items {
 		w.rssItem(it, f, o)
@@ -136,7 +135,7 @@ func (w *xmlWriter) rssItem(it Item, f *Feed, o Options) {
 		w.copyItem(it, o)
 		return
 	}
-	w.b.WriteString("<item>\n")
+	w.begin("item", it)
 	w.text("", "title", it.Title)
 	w.text("", "link", it.page(f, o))
 	if it.GUID != "" {

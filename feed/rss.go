@@ -48,8 +48,9 @@ func parseRSS(body string, isRDF bool, d *defects) (*Feed, error) {
 	}
 	f.Items = items
 	f.Version = rssVersion(t.root, isRDF)
-	if err := f.describeRSS(h, d); err != nil {
-		return nil, err
+	f.describeRSS(h, d)
+	if f.Title == "" && f.Link == "" && f.Self == "" && len(items) == 0 {
+		return nil, fmt.Errorf("%w: <channel> with neither title nor items", ErrEmpty)
 	}
 	f.sealHead(h)
 	return f, nil
@@ -104,7 +105,7 @@ func rssVersion(root *element, isRDF bool) string {
 }
 
 // describeRSS has gofeed read the channel, without its items.
-func (f *Feed) describeRSS(h *head, d *defects) error {
+func (f *Feed) describeRSS(h *head, d *defects) {
 	w := newXMLWriter(rss2)
 	for _, p := range h.parts {
 		if p.space == Namespace {
@@ -116,7 +117,7 @@ func (f *Feed) describeRSS(h *head, d *defects) error {
 	g, err := new(rss.Parser).Parse(strings.NewReader(doc))
 	if err != nil {
 		d.add("channel not readable: %v", err)
-		return nil
+		return
 	}
 	f.Title, f.Description, f.Language = g.Title, g.Description, g.Language
 	f.Link = resolve(h.base, g.Link)
@@ -154,7 +155,6 @@ func (f *Feed) describeRSS(h *head, d *defects) error {
 	if f.Language == "" {
 		f.Language = h.lang
 	}
-	return nil
 }
 
 func firstString(s string, more []string) string {

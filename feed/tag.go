@@ -34,7 +34,7 @@ func (s *scanner) startTag() error {
 	if len(s.stack) >= maxDepth {
 		return fmt.Errorf("%w: more than %d levels at <%s>", ErrTooDeep, maxDepth, excerptPlain(name))
 	}
-	if voidHTML(name) && !t.empty && !strings.HasPrefix(s.src[t.end:], "</") {
+	if voidHTML(name) && !t.empty && !strings.HasPrefix(s.src[t.end:], "</"+name) {
 		t.empty, t.dirty = true, true
 	}
 	start := s.at(s.i)

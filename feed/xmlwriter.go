@@ -11,6 +11,7 @@ type xmlWriter struct {
 	target     dialect
 	scope      []binding // declared at the root, in order
 	base, lang string    // in effect for items
+	ownBase    bool      // base is of our own making
 	bare       bool      // leave xml:base and xml:lang alone
 	b          strings.Builder
 }
@@ -133,14 +134,7 @@ func (w *xmlWriter) spliceWith(r *raw, more string) {
 		}
 	}
 	tag := r.text[nameEnd:r.from]
-	if !w.bare {
-		if r.base != w.base && r.base != "" && !strings.Contains(tag, "xml:base") {
-			w.b.WriteString(` xml:base="` + escapeAttr(r.base) + `"`)
-		}
-		if r.lang != w.lang && r.lang != "" && !strings.Contains(tag, "xml:lang") {
-			w.b.WriteString(` xml:lang="` + escapeAttr(r.lang) + `"`)
-		}
-	}
+	w.inherited(r, tag)
 	if more == "" {
 		w.b.WriteString(r.text[nameEnd:] + "\n")
 		return
@@ -148,6 +142,52 @@ func (w *xmlWriter) spliceWith(r *raw, more string) {
 	name := r.text[1:nameEnd]
 	w.b.WriteString(strings.TrimSuffix(strings.TrimSuffix(tag, ">"), "/") + ">")
 	w.b.WriteString(r.content() + more + "</" + name + ">\n")
+}
+
+// inherited writes what the element inherited where it came from and does not
+// here, unless its start tag says so itself. An empty xml:base undoes the one in
+// effect: links that were relative to nothing stay so.
+func (w *xmlWriter) inherited(r *raw, tag string) {
+	if w.bare {
+		return
+	}
+	if r.base != w.base && !(w.ownBase && r.base == "") && !strings.Contains(tag, "xml:base") {
+		w.b.WriteString(` xml:base="` + escapeAttr(r.base) + `"`)
+	}
+	if r.lang != w.lang && r.lang != "" && !strings.Contains(tag, "xml:lang") {
+		w.b.WriteString(` xml:lang="` + escapeAttr(r.lang) + `"`)
+	}
+}
+
+// begin opens an item or entry that is written from its fields.
+func (w *xmlWriter) begin(name string, it Item) {
+	w.b.WriteString("<" + name)
+	if r := it.source; r != nil && r.base != "" && r.base != w.base {
+		w.b.WriteString(` xml:base="` + escapeAttr(r.base) + `"`)
+	}
+	w.b.WriteString(">\n")
+}
+
+// adopt begins the root of a document in another format than the source's: what
+// its items inherited, they inherit here.
+func (w *xmlWriter) adopt(h *head) (attrs string) {
+	if h == nil || h.dialect == jsonFeed {
+		return ""
+	}
+	if w.base, w.lang = h.base, h.lang; w.base != "" {
+		attrs = ` xml:base="` + escapeAttr(w.base) + `"`
+	}
+	return attrs
+}
+
+// based sets xml:base for a source that has none.
+func (w *xmlWriter) based(rawurl string) (attrs string) {
+	base := baseOf(rawurl)
+	if w.base != "" || base == "" {
+		return ""
+	}
+	w.base, w.ownBase = base, true
+	return ` xml:base="` + escapeAttr(base) + `"`
 }
 
 // meaning returns the namespace that a prefix of r has to have here. skip: RSS has
