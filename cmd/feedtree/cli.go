@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// terminal is where a command reads and writes.
+type terminal struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// cli is the command line: flags here work for every command.
+type cli struct {
+	Config   kong.ConfigFlag  `help:"Read flags from a file of KEY = VALUE lines, named like the flags. Flags and environment outrank it." placeholder:"FILE" env:"-"`
+	LogLevel slog.Level       `help:"How much to log: debug, info, warn or error." default:"info"`
+	Version  kong.VersionFlag `help:"Print the version and exit." env:"-"`
+
+	Proxy      proxyCmd   `cmd:"" help:"Serve feeds to your news reader, pushed instead of polled."`
+	Publish    publishCmd `cmd:"" help:"Push what is new in a feed's file to its subscribers, signed."`
+	Follow     followCmd  `cmd:"" help:"Print a feed's items as they arrive."`
+	Keygen     keygenCmd  `cmd:"" help:"Make a publisher's key and what announces it in the feed."`
+	Inspect    inspectCmd `cmd:"" help:"Show what a client sees in a feed."`
+	Demo       demoCmd    `cmd:"" help:"Run a small network on this machine and watch items flow."`
+	VersionCmd versionCmd `cmd:"" name:"version" help:"Print the version."`
+}
+
+const description = `News feeds as push, with no operator: subscribers of a feed form a tree and hand each new item on.
+
+Start with "feedtree proxy" and give your reader addresses like http://127.0.0.1:8089/feed/https://example.org/feed.xml. "feedtree demo" shows it all on this machine. "feedtree COMMAND --help" has examples.
+
+Every flag can also be set in the environment (--poll-min is FEEDTREE_POLL_MIN) or in a --config file.`
+
+// The exit codes.
+const (
+	exitFailed  = 1
+	exitUsage   = 2
+	exitNotHeld = 3
+)
+
+// coded is an error with an exit code of its own.
+type coded struct {
+	error
+	code int
+}
+
+func (c coded) Unwrap() error { return c.error }
+
+// run parses the arguments, runs the command and returns the exit code. The
+// first interrupt ends the command cleanly, the second at once.
+func run(args []string, t terminal) int {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("feedtree"), kong.Description(description),
+		kong.DefaultEnvars("FEEDTREE"), kong.Configuration(loadConfig),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Vars{"version": version()}, kong.Writers(t.Out, t.Err),
+		kong.Exit(func(code int) { exited = code; panic(exiting{}) }))
+	if err != nil {
+		panic("feedtree: the command line's own definition: " + err.Error())
+	}
+	parsed, err := parse(parser, args)
+	if exited >= 0 {
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(t.Err, "feedtree: %v\n%s\n", err, hint(err))
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	log := slog.New(slog.NewTextHandler(t.Err, &slog.HandlerOptions{Level: c.LogLevel}))
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return report(parsed.Run(t, log), t.Err)
+}
+
+// exiting unwinds a parse that printed help or the version.
+type exiting struct{}
+
+func parse(parser *kong.Kong, args []string) (ctx *kong.Context, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(exiting); !ok {
+				panic(r)
+			}
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	return parser.Parse(args)
+}
+
+// hint points to the help of the command at fault.
+func hint(err error) string {
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
+		return "Try: feedtree " + wrong.Context.Selected().Name + " --help"
+	}
+	return "Try: feedtree --help"
+}
+
+// report tells of an error and returns the exit code.
+func report(err error, w io.Writer) int {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return 0
+	}
+	fmt.Fprintf(w, "feedtree: %v\n", err)
+	var c coded
+	if errors.As(err, &c) {
+		return c.code
+	}
+	return exitFailed
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(t terminal) error {
+	_, err := fmt.Fprintln(t.Out, version())
+	return err
+}
+
+// version is what the build says of itself.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "feedtree (unknown version)"
+	}
+	return "feedtree " + info.Main.Version
+}

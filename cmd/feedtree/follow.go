@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/feedtree/feedtree"
+)
+
+type followCmd struct {
+	URL  string `arg:"" help:"The feed's address."`
+	JSON bool   `name:"json" help:"Print one JSON object a line." env:"-"`
+
+	networkFlags
+	originFlags
+	pollFlags
+}
+
+// Help teaches the command.
+func (followCmd) Help() string {
+	return `Prints what arrives from now on, until it is interrupted, and keeps nothing. trust says why an item is believed: signed (by the publisher), fetched (here, from the site), corroborated (by several volunteers) or unconfirmed (one volunteer's word).
+
+Examples:
+
+    feedtree follow https://example.org/feed.xml
+    feedtree follow --json https://example.org/feed.xml | jq -r 'select(.trust == "signed") | .link'`
+}
+
+// followed is an item as a line of JSON. What is not known is null, or "".
+type followed struct {
+	Feed      string     `json:"feed"`
+	ID        string     `json:"id"`
+	Title     string     `json:"title"`
+	Link      string     `json:"link"`
+	Published *time.Time `json:"published"`
+	Received  time.Time  `json:"received"`
+	Trust     string     `json:"trust"`
+	Seq       uint64     `json:"seq"` // in the line of who said so; 0 if fetched
+}
+
+// Run prints until ctx ends.
+func (c followCmd) Run(ctx context.Context, t terminal, log *slog.Logger) (err error) {
+	node, err := feedtree.New(ctx, feedtree.Config{
+		Overlay: c.overlay(), Fetch: c.fetch(),
+		Polling: feedtree.Polling{Min: c.PollMin, Overload: c.Overload, Off: c.NoVolunteer}, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, node.Close)
+	sub, err := node.Subscribe(ctx, c.URL)
+	if err != nil {
+		return err
+	}
+	log.Info("following", "feed", sub.URL(), "peer", node.ID())
+	for u, err := range sub.Items(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := c.print(t.Out, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c followCmd) print(w io.Writer, u feedtree.Update) error {
+	if !c.JSON {
+		_, err := fmt.Fprintf(w, "%s  %-12v %s  %s\n", u.Received.Local().Format("15:04:05"), u.Trust,
+			oneLine(u.Item.Title), oneLine(u.Item.Link))
+		return err
+	}
+	line, err := json.Marshal(followed{
+		Feed: u.Feed, ID: u.Item.GUID, Title: u.Item.Title, Link: u.Item.Link,
+		Published: dateOrNull(u.Item.Date()), Received: u.Received.UTC(), Trust: u.Trust.String(), Seq: u.Seq,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}

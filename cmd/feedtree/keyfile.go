@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/feedtree/feedtree/signing"
+)
+
+// passphraseFlags say where the passphrase of a key file is found. It is never a
+// flag itself: command lines can be read by others.
+type passphraseFlags struct {
+	PassphraseFile string `help:"File whose first line is the key's passphrase. FEEDTREE_PASSPHRASE outranks it; without either the terminal asks." type:"path" placeholder:"FILE"`
+}
+
+// given returns the passphrase from environment or file, nil if neither has one.
+func (p passphraseFlags) given() ([]byte, error) {
+	if s, ok := os.LookupEnv("FEEDTREE_PASSPHRASE"); ok {
+		return []byte(s), nil
+	}
+	if p.PassphraseFile == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(p.PassphraseFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading the passphrase: %w", err)
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) == 0 {
+		return nil, fmt.Errorf("reading the passphrase: the first line of %s is empty", p.PassphraseFile)
+	}
+	return line, nil
+}
+
+// readKey reads a publisher's key.
+func (p passphraseFlags) readKey(path string, t terminal) (*signing.Identity, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key: %w; feedtree keygen makes one", err)
+	}
+	id, err := signing.ParseIdentity(data, func() ([]byte, error) {
+		if pass, err := p.given(); pass != nil || err != nil {
+			return pass, err
+		}
+		return ask(t, "Passphrase of "+path+": ")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("key %s: %w", path, err)
+	}
+	return id, nil
+}
+
+var errNobodyToAsk = errors.New("there is no terminal to ask at: set FEEDTREE_PASSPHRASE or --passphrase-file")
+
+// ask reads a passphrase without showing it.
+func ask(t terminal, prompt string) ([]byte, error) {
+	in, ok := t.In.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return nil, errNobodyToAsk
+	}
+	fmt.Fprint(t.Err, prompt)
+	defer fmt.Fprintln(t.Err)
+	return term.ReadPassword(int(in.Fd()))
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"feedtree": main})
+}
+
+// TestScripts runs the command as people do: each script in testdata is a
+// session at a terminal.
+func TestScripts(t *testing.T) {
+	origin := httptest.NewServer(http.FileServer(http.Dir("testdata/site")))
+	t.Cleanup(origin.Close)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			_, port, err := net.SplitHostPort(origin.Listener.Addr().String())
+			if err != nil {
+				return err
+			}
+			e.Setenv("ORIGIN", "http://feeds.example:"+port)
+			e.Setenv("RESOLVE", "feeds.example:"+port+":127.0.0.1")
+			site, err := filepath.Abs("testdata/site")
+			if err != nil {
+				return err
+			}
+			e.Setenv("SITE", site)
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			// A port that is in use for as long as the script runs.
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Defer(func() { _ = l.Close() })
+			e.Setenv("BUSY", l.Addr().String())
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"mode": mode},
+	})
+}
+
+// mode checks the permissions of a file: mode -rw------- FILE.
+func mode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mode -rw------- FILE")
+	}
+	info, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := info.Mode().String(); got != args[0] {
+		ts.Fatalf("%s has mode %s, want %s", args[1], got, args[0])
+	}
+}

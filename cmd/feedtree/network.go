@@ -1,0 +1,39 @@
+package main
+
+import (
+	"time"
+
+	"github.com/feedtree/feedtree/feed/fetch"
+	"github.com/feedtree/feedtree/overlay/kad"
+)
+
+// networkFlags say how a node finds others.
+type networkFlags struct {
+	P2PListen    []string `name:"p2p-listen" help:"Address to listen on for other nodes, e.g. /ip4/0.0.0.0/udp/4001/quic-v1. Repeatable; default: free ports of all interfaces, QUIC and TCP." placeholder:"MULTIADDR" group:"Network"`
+	Bootstrap    []string `help:"Node to join through, with its /p2p/ part. Repeatable." placeholder:"MULTIADDR" group:"Network"`
+	Network      string   `help:"Name of the network; nodes of different names never meet." default:"main" group:"Network"`
+	NoMDNS       bool     `name:"no-mdns" help:"Do not look for nodes on the local network." group:"Network"`
+	NoRendezvous bool     `name:"no-rendezvous" help:"Do not use the public IPFS DHT to find nodes." group:"Network"`
+	NoNAT        bool     `name:"no-nat" help:"No port mapping, no hole punching." group:"Network"`
+}
+
+func (f networkFlags) overlay() kad.Config {
+	return kad.Config{
+		Network: f.Network, Listen: f.P2PListen, Bootstrap: f.Bootstrap,
+		NoMDNS: f.NoMDNS, NoRendezvous: f.NoRendezvous, NoNAT: f.NoNAT,
+	}
+}
+
+// originFlags say how sites are asked.
+type originFlags struct {
+	Resolve []string `help:"Connect to ADDR for HOST:PORT, as curl does. Repeatable." placeholder:"HOST:PORT:ADDR" group:"Sites"`
+}
+
+func (f originFlags) fetch() fetch.Config { return fetch.Config{Resolve: f.Resolve} }
+
+// pollFlags say when sites are polled.
+type pollFlags struct {
+	PollMin     time.Duration `help:"Shortest time between two polls of a feed, by all who poll for one another." default:"30m" group:"Sites"`
+	Overload    int           `help:"Poll a feed whose volunteers are heard less than N times per interval." default:"1" group:"Sites"`
+	NoVolunteer bool          `help:"Do not poll feeds for others." group:"Sites"`
+}

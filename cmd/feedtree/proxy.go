@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"syscall"
+
+	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/proxy"
+)
+
+type proxyCmd struct {
+	Listen string   `help:"Address for readers." default:"127.0.0.1:8089" group:"Readers"`
+	Host   []string `help:"Name that readers use for this machine, if they are on others. Repeatable." placeholder:"NAME" group:"Readers"`
+	Data   string   `help:"Directory for items, keys and peers. Default: feedtree in $XDG_DATA_HOME or ~/.local/share." type:"path" placeholder:"DIR"`
+
+	networkFlags
+	originFlags
+	pollFlags
+}
+
+// Help teaches the command.
+func (proxyCmd) Help() string {
+	return `Runs until it is interrupted. Open http://127.0.0.1:8089/ for the status page. In your reader, put http://127.0.0.1:8089/feed/ in front of a feed's own address; /rss/, /atom/ and /json/ convert it.
+
+Private feeds (on your network, or with a token in the address) are served too, but stay on this machine.
+
+Examples:
+
+    feedtree proxy
+    feedtree proxy --listen 0.0.0.0:8089 --host nas.local
+    feedtree proxy --p2p-listen /ip4/0.0.0.0/udp/4001/quic-v1 --poll-min 1h
+    FEEDTREE_DATA=/var/lib/feedtree feedtree proxy --config /etc/feedtree.conf`
+}
+
+// Run serves until ctx ends.
+func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
+	if c.Data == "" {
+		if c.Data, err = xdgDir("XDG_DATA_HOME", ".local/share"); err != nil {
+			return err
+		}
+	}
+	listener, err := listen(ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // closed already unless the node did not start
+	data, err := openData(c.Data)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, data.Close)
+	node, err := feedtree.New(ctx, feedtree.Config{
+		Dir: data.path, Store: data.archive, Overlay: c.overlay(), Fetch: c.fetch(),
+		Polling: feedtree.Polling{Min: c.PollMin, Overload: c.Overload, Off: c.NoVolunteer}, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, node.Close)
+	base := "http://" + readable(listener.Addr())
+	p := proxy.New(node, proxy.Config{
+		Base: base, Hosts: append(c.Host, c.Listen), Store: data.archive, Log: log,
+	})
+	log.Info("ready", "page", base+"/", "data", data.path, "peer", node.ID())
+	return p.Serve(ctx, listener)
+}
+
+// listen opens the address for readers, and explains if it cannot.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", addr)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s is in use, perhaps by another feedtree proxy: stop that one, or choose another address with --listen", addr)
+	}
+	return nil, fmt.Errorf("--listen %s: %w", addr, err)
+}
+
+// readable writes an address that a browser on this machine can open.
+func readable(addr net.Addr) string {
+	at, ok := addr.(*net.TCPAddr)
+	if ok && at.IP.IsUnspecified() {
+		return fmt.Sprintf("127.0.0.1:%d", at.Port)
+	}
+	return addr.String()
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/signing"
+)
+
+type publishCmd struct {
+	URL  string `name:"url" help:"The feed's address, as readers know it." required:"" placeholder:"FEED_URL"`
+	File string `help:"The feed's document, - for standard input." required:"" placeholder:"FEED.xml"`
+	Key  string `help:"The publisher's private key: of feedtree keygen, or an Ed25519 key of OpenSSH." required:"" type:"path" placeholder:"FILE"`
+
+	Once    bool          `help:"Push, wait until the news is held by 3 other nodes, exit. This is the default." xor:"mode"`
+	Watch   bool          `help:"Go on: push whenever the file changes, and send heartbeats." xor:"mode"`
+	Timeout time.Duration `help:"How long to wait for others to hold what was pushed." default:"30s"`
+	TTL     time.Duration `name:"ttl" help:"With --watch: how often to be heard at least." default:"15m"`
+	Data    *string       `help:"Directory that remembers what was pushed; empty: nothing is remembered. Default: one per key, in feedtree in $XDG_STATE_HOME or ~/.local/state." placeholder:"DIR"`
+
+	passphraseFlags
+	networkFlags
+	originFlags
+}
+
+// Help teaches the command.
+func (publishCmd) Help() string {
+	return `Pushes what is new in the file since it was last run, signed with the key that the feed announces (feedtree keygen prints the announcement).
+
+Exit codes: 0 when 3 other nodes, or all where there are fewer, hold it durably; 3 if too few did in time, and running it again does no harm; 1 for anything else.
+
+Examples:
+
+    feedtree publish --url https://example.org/feed.xml --file public/feed.xml --key feed.key --once
+    feedtree publish --url https://example.org/feed.xml --file public/feed.xml --key feed.key --watch`
+}
+
+// Run publishes.
+func (c publishCmd) Run(ctx context.Context, t terminal, log *slog.Logger) (err error) {
+	if c.Watch && c.File == "-" {
+		return errors.New("--watch needs a file: standard input cannot be watched")
+	}
+	doc, err := c.read(t.In)
+	if err != nil {
+		return err
+	}
+	id, err := c.readKey(c.Key, t)
+	if err != nil {
+		return err
+	}
+	node, end, err := c.node(ctx, id, log)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, end)
+	if c.Watch {
+		return c.watch(ctx, node, id, doc, log)
+	}
+	return c.once(ctx, node, id, doc, t.Out)
+}
+
+// read reads the document, and refuses what is none before anything is sent.
+func (c publishCmd) read(stdin io.Reader) ([]byte, error) {
+	doc, err := c.readFile(stdin)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := feed.Parse(doc, ""); err != nil {
+		return nil, fmt.Errorf("--file %s: %w", c.File, err)
+	}
+	return doc, nil
+}
+
+func (c publishCmd) readFile(stdin io.Reader) ([]byte, error) {
+	if c.File == "-" {
+		return readLimited(stdin, "standard input")
+	}
+	f, err := os.Open(c.File)
+	if err != nil {
+		return nil, fmt.Errorf("--file: %w", err)
+	}
+	defer f.Close() // only read
+	return readLimited(f, c.File)
+}
+
+// node starts a node that remembers in the data directory what was pushed.
+func (c publishCmd) node(ctx context.Context, id *signing.Identity, log *slog.Logger) (*feedtree.Node, func() error, error) {
+	config := feedtree.Config{
+		Overlay: c.overlay(), Fetch: c.fetch(), Polling: feedtree.Polling{Off: true}, Log: log,
+	}
+	dir, err := c.dataDir(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	end := func() error { return nil }
+	if dir != "" {
+		data, err := openData(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		config.Dir, config.Store, end = data.path, data.archive, data.Close
+	}
+	node, err := feedtree.New(ctx, config)
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	return node, func() error { return errors.Join(node.Close(), end()) }, nil
+}
+
+// dataDir keeps keys apart: one process at a time may speak for a key.
+func (c publishCmd) dataDir(id *signing.Identity) (string, error) {
+	if c.Data != nil {
+		return *c.Data, nil
+	}
+	base, err := xdgDir("XDG_STATE_HOME", ".local/state")
+	if err != nil {
+		return "", err
+	}
+	f := id.Public().Fingerprint()
+	return filepath.Join(base, "publish-"+hex.EncodeToString(f[:8])), nil
+}
+
+// once pushes and waits until the news is held.
+func (c publishCmd) once(ctx context.Context, node *feedtree.Node, id *signing.Identity, doc []byte, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	if err := meet(ctx, node); err != nil {
+		return err
+	}
+	got, err := node.Publish(ctx, id, c.URL, doc)
+	if errors.Is(err, feedtree.ErrNotHeld) {
+		return coded{fmt.Errorf("%d of %d nodes hold it after %v: it may still arrive; run the same command again to be sure",
+			got.Holders, got.Wanted, c.Timeout), exitNotHeld}
+	}
+	if err != nil {
+		return err
+	}
+	if got.Stamp.Seq == 0 {
+		_, err = fmt.Fprintln(out, "nothing to push: the feed has no items")
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%d new items pushed, held by %d other nodes (seq %d)\n", got.Items, got.Holders, got.Stamp.Seq)
+	return err
+}
+
+const (
+	enoughPeers = 3
+	settled     = 2 * time.Second        // the number of peers stays what it is
+	lookEvery   = 100 * time.Millisecond // how often it is looked at
+)
+
+// meet waits for other nodes: for as many as shall hold the news, or until no
+// more turn up.
+func meet(ctx context.Context, node *feedtree.Node) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	peers, since := 0, time.Now()
+	for {
+		if now := node.Status().Peers; now != peers {
+			peers, since = now, time.Now()
+		}
+		if peers >= enoughPeers || peers > 0 && time.Since(since) >= settled {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return ctx.Err()
+			}
+			if peers > 0 {
+				return nil
+			}
+			return coded{errors.New("no other node was found in time, so nobody would hold the news: " +
+				"name one with --bootstrap, or give it longer with --timeout"), exitNotHeld}
+		}
+	}
+}

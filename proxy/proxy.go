@@ -1,0 +1,238 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/store"
+)
+
+// Config sets up a Proxy. The zero value is a proxy for readers on this machine
+// at the default address.
+type Config struct {
+	// Base is the proxy's own address as readers use it, without a slash at the
+	// end. Empty: http://127.0.0.1:8089.
+	Base string
+
+	// Hosts are names and addresses, beyond those of the loopback interface, that
+	// clients may use for the proxy. Where the listener is reached by its address,
+	// that address need not be named.
+	Hosts []string
+
+	// Store is the node's, from which the status page reads the newest items.
+	// Nil: the page shows none.
+	Store store.Store
+
+	// FirstFetch bounds how long a reader waits for a feed that is new. 0: 60 s.
+	FirstFetch time.Duration
+
+	// Forget is after how long a feed is left that no reader asks for. 0: 14 days.
+	Forget time.Duration
+
+	// Log gets what a person running the proxy wants to know. Nil: nothing.
+	Log *slog.Logger
+}
+
+// Proxy is an http.Handler over a node. Mount it at the root of a server: feeds'
+// URLs stand in its paths, which an http.ServeMux would tidy away.
+type Proxy struct {
+	config Config
+	base   string
+	guard  guard
+	shelf  *shelf
+	source source
+	now    func() time.Time
+}
+
+// New returns a proxy over a node, which stays the caller's to close.
+func New(n *feedtree.Node, c Config) *Proxy { return newProxy(node{n}, c, time.Now) }
+
+func newProxy(s source, c Config, now func() time.Time) *Proxy {
+	if c.Base == "" {
+		c.Base = "http://127.0.0.1:8089"
+	}
+	if c.FirstFetch <= 0 {
+		c.FirstFetch = time.Minute
+	}
+	if c.Forget <= 0 {
+		c.Forget = 14 * 24 * time.Hour
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	base := strings.TrimSuffix(c.Base, "/")
+	hosts := c.Hosts
+	if u, err := url.Parse(base); err == nil {
+		hosts = append([]string{u.Host}, hosts...)
+	}
+	return &Proxy{
+		config: c, base: base, guard: newGuard(hosts), source: s, now: now,
+		shelf: &shelf{source: s, timeout: c.FirstFetch, now: now, books: make(map[string]*book)},
+	}
+}
+
+// ServeHTTP answers one request.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" {
+		p.health(w)
+		return
+	}
+	if why := p.guard.refuse(r); why != "" {
+		refuse(w, http.StatusForbidden, why)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "Only GET and HEAD are answered here.")
+		return
+	}
+	if format, rest, ok := split(target(r)); ok {
+		p.document(w, r, format, rest)
+		return
+	}
+	switch r.URL.Path {
+	case "/":
+		p.page(w, r)
+	case "/api/v1/status":
+		p.status(w)
+	case "/page.css", "/page.js":
+		p.asset(w, r)
+	default:
+		refuse(w, http.StatusNotFound, "There is nothing here. The page of this proxy is "+p.base+"/")
+	}
+}
+
+// target returns the path and query as the client sent them.
+func target(r *http.Request) string {
+	if strings.HasPrefix(r.RequestURI, "/") {
+		return r.RequestURI
+	}
+	return r.URL.RequestURI() // sent as to a forward proxy, with the host
+}
+
+// document answers a request for a feed.
+func (p *Proxy) document(w http.ResponseWriter, r *http.Request, format feed.Format, rest string) {
+	if rest == "" || rest[0] == '?' {
+		p.lookup(w, r)
+		return
+	}
+	addr, err := address(rest)
+	if err == nil {
+		addr, err = feed.Canonical(addr)
+	}
+	if err != nil {
+		p.badAddress(w, rest, err)
+		return
+	}
+	doc, state, err := p.copy(r.Context(), addr, format)
+	if err != nil {
+		p.noFeed(w, addr, err)
+		return
+	}
+	h := w.Header()
+	h.Set("X-FeedTree-State", state)
+	h.Set("Cache-Control", "private, max-age=60")
+	send(w, r, doc)
+}
+
+// copy returns the document at hand. A feed that was left meanwhile is followed
+// again, once.
+func (p *Proxy) copy(ctx context.Context, addr string, format feed.Format) (*copied, string, error) {
+	for again := false; ; again = true {
+		b, err := p.shelf.take(ctx, addr)
+		if err != nil {
+			return nil, "", err
+		}
+		now := p.now()
+		doc, err := b.copies.get(ctx, b.sub, format, p.place(format, b.sub.URL()), now)
+		if err == nil {
+			return doc, b.copies.state(b.sub, now), nil
+		}
+		ended := errors.Is(err, feedtree.ErrClosed) || errors.Is(err, feedtree.ErrUnknown)
+		if again || !ended {
+			return nil, "", err
+		}
+		p.shelf.drop(addr, b)
+	}
+}
+
+// place returns where a feed's document is served, in the form that readers paste.
+func (p *Proxy) place(format feed.Format, canonical string) place {
+	for word, f := range forms {
+		if f == format {
+			return place{self: p.base + "/" + word + "/" + canonical, origin: canonical}
+		}
+	}
+	panic("proxy: no form for " + format.String())
+}
+
+// send answers with a document in the coding that the client prefers.
+// http.ServeContent knows conditional requests (RFC 9110 §13).
+func send(w http.ResponseWriter, r *http.Request, doc *copied) {
+	h := w.Header()
+	b := doc.plain
+	if wantsGzip(r.Header["Accept-Encoding"]) {
+		b = doc.zipped
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(b.bytes)))
+	h.Set("Content-Type", doc.media)
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("ETag", b.etag)
+	http.ServeContent(w, r, "", doc.changed, bytes.NewReader(b.bytes))
+}
+
+// lookup answers the form of the status page: it leads to the address that the
+// feed has here, or back to the page.
+func (p *Proxy) lookup(w http.ResponseWriter, r *http.Request) {
+	asked := r.URL.Query()
+	addr, err := address(typed(asked.Get("url")))
+	if err == nil {
+		addr, err = feed.Canonical(addr)
+	}
+	if err != nil {
+		p.badAddress(w, asked.Get("url"), err)
+		return
+	}
+	if asked.Get("then") != "page" {
+		word, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		w.Header().Set("Location", "/"+word+"/"+addr)
+		w.WriteHeader(http.StatusFound)
+		return
+	}
+	b, err := p.shelf.take(r.Context(), addr)
+	if err != nil {
+		p.noFeed(w, addr, err)
+		return
+	}
+	http.Redirect(w, r, "/?added="+url.QueryEscape(b.sub.URL()), http.StatusSeeOther)
+}
+
+func (p *Proxy) health(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+func (p *Proxy) status(w http.ResponseWriter) {
+	data, err := json.MarshalIndent(p.source.Status(), "", "  ")
+	if err != nil {
+		panic("proxy: a status that is no JSON: " + err.Error())
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	_, _ = w.Write(append(data, '\n'))
+}

@@ -1,0 +1,103 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/fetch"
+)
+
+// refuse answers with an error for people: plain text that no client takes for
+// markup, whatever it quotes.
+func refuse(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, strings.TrimSpace(text))
+}
+
+// badAddress explains how an address is put behind the proxy's own.
+func (p *Proxy) badAddress(w http.ResponseWriter, rest string, err error) {
+	refuse(w, http.StatusBadRequest, fmt.Sprintf("This is no address of a feed: %s\n%v\n\n"+
+		"Put the feed's own address behind %s/feed/, like this:\n%[3]s/feed/https://example.org/feed.xml",
+		clip(rest), err, p.base))
+}
+
+// noFeed tells why a feed that the proxy never had cannot be served.
+func (p *Proxy) noFeed(w http.ResponseWriter, url string, err error) {
+	status, advice := diagnose(err)
+	if found := p.announced(err); found != "" {
+		advice = "That page announces:\n" + found
+	}
+	refuse(w, status, fmt.Sprintf("The feed %s cannot be had.\n%s\n\n%s", clip(url), printable(err.Error()), advice))
+}
+
+// announced lists the addresses here of the feeds that a web page announces.
+func (p *Proxy) announced(err error) string {
+	var page *feed.HTMLPage
+	if !errors.As(err, &page) {
+		return ""
+	}
+	var list strings.Builder
+	for _, f := range page.Feeds {
+		if addr, err := feed.Canonical(f); err == nil {
+			list.WriteString(p.base + "/feed/" + addr + "\n")
+		}
+	}
+	return list.String()
+}
+
+// diagnose returns the status that says whose fault it is, and what to do.
+func diagnose(err error) (status int, advice string) {
+	var failed *fetch.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return http.StatusGatewayTimeout, "The site did not answer in time. It will be asked again when your reader asks again."
+	case errors.Is(err, feed.ErrNotFeed), errors.Is(err, feed.ErrEmpty), errors.Is(err, feed.ErrMalformed),
+		errors.Is(err, feed.ErrTooDeep), errors.Is(err, feed.ErrTooMany):
+		return http.StatusUnprocessableEntity, "Check the address: look for a link named RSS, Atom or feed on the site."
+	case !errors.As(err, &failed):
+		return http.StatusBadGateway, "It will be asked again when your reader asks again."
+	}
+	switch {
+	case failed.Status == http.StatusNotFound || failed.Status == http.StatusGone:
+		return http.StatusNotFound, "Check the address: the site says that there is nothing there."
+	case failed.Reason == fetch.Refused:
+		return http.StatusForbidden, "A public name must not lead into a private network."
+	case failed.Reason == fetch.Timeout:
+		return http.StatusGatewayTimeout, "It will be asked again, after a pause, when your reader asks again."
+	}
+	return http.StatusBadGateway, "It will be asked again, after a pause, when your reader asks again."
+}
+
+const longest = 300 // characters of anything quoted to people
+
+// clip shortens what is quoted, and makes it printable.
+func clip(s string) string {
+	s = printable(s)
+	if n := 0; len(s) > longest {
+		for i := range s {
+			if n++; n > longest {
+				return s[:i] + "…"
+			}
+		}
+	}
+	return s
+}
+
+// printable keeps control characters out of answers and headers.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' {
+			return r
+		}
+		return '\uFFFD'
+	}, s)
+}

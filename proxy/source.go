@@ -1,0 +1,35 @@
+package proxy
+
+import (
+	"context"
+
+	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/feed"
+)
+
+// source is what the proxy asks of a node.
+type source interface {
+	Subscribe(ctx context.Context, url string) (subscription, error)
+	Unsubscribe(ctx context.Context, url string) error
+	Status() feedtree.Status
+}
+
+// subscription is what the proxy asks of a *feedtree.Subscription.
+type subscription interface {
+	URL() string
+	Document(ctx context.Context) (*feed.Feed, feedtree.DocState, error)
+	State() feedtree.DocState
+	Status() feedtree.FeedStatus
+	Close() error
+}
+
+// node is a source over a real node.
+type node struct{ *feedtree.Node }
+
+func (n node) Subscribe(ctx context.Context, url string) (subscription, error) {
+	sub, err := n.Node.Subscribe(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return sub, nil
+}
