@@ -68,7 +68,7 @@ var (
 // it is within its bounds. What passes unmarshals into memory proportional to
 // the frame.
 func (s shape) census(b []byte) reason {
-	var seen [20]int
+	var seen [24]int
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 || typ == protowire.StartGroupType {
