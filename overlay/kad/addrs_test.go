@@ -91,7 +91,7 @@ func TestSendWithoutAddress(t *testing.T) {
 	send(t, far, nodes[2].Self(), []byte("x"))
 	eventually(t, "the frame arrives", func() bool { return len(ins[2].from(far.Self())) == 1 })
 	for _, n := range nodes {
-		for _, id := range n.Closest(far.self, 20) {
+		for _, id := range n.Closest(far.table.self, 20) {
 			if id == far.Self() {
 				t.Error("a client is in a routing table")
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
@@ -149,7 +150,12 @@ func (s *settings) checkBootstrap() error {
 		if err != nil {
 			return fmt.Errorf("bootstrap address %w", err)
 		}
-		s.bootstrap = append(s.bootstrap, *info)
+		i := slices.IndexFunc(s.bootstrap, func(b peer.AddrInfo) bool { return b.ID == info.ID })
+		if i < 0 {
+			s.bootstrap = append(s.bootstrap, *info)
+		} else {
+			s.bootstrap[i].Addrs = append(s.bootstrap[i].Addrs, info.Addrs...)
+		}
 	}
 	return nil
 }

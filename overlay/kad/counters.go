@@ -26,6 +26,7 @@ const (
 	linksLost         // links lost, each reported as gone
 	linksIdle         // links closed because nobody used them
 	dialsFailed       // links lost because the peer could not be reached
+	connsDead         // connections closed because nobody answered on them
 	peersSilent       // peers connected that did not answer
 	peersEvicted      // peers taken out of the routing table
 	joinsFailed       // tries of a bootstrap peer that failed
@@ -41,7 +42,7 @@ var counterNames = [numCounters]string{
 	"refused_oversize", "refused_malformed", "refused_truncated", "refused_slow", "refused_memory",
 	"refused_links", "refused_key", "refused_network", "refused_addr", "replaced_stream",
 	"queue_full", "frames_lost", "links_lost", "links_idle", "dials_failed",
-	"peers_silent", "peers_evicted", "joins_failed", "join_kicks", "lookups", "lookups_unanswered", "lookups_cut",
+	"conns_dead", "peers_silent", "peers_evicted", "joins_failed", "join_kicks", "lookups", "lookups_unanswered", "lookups_cut",
 }
 
 type counters [numCounters]atomic.Uint64

@@ -10,7 +10,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/event"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	ma "github.com/multiformats/go-multiaddr"
@@ -106,11 +105,11 @@ func (n *Node) pursue(info peer.AddrInfo) {
 			case n.ctx.Err() != nil:
 				return
 			case err == nil:
-				n.log.Info("joined through a bootstrap peer", "peer", info.ID)
+				n.set.Log.Info("joined through a bootstrap peer", "peer", info.ID)
 				wait, told = retryFirst, false
 			default:
 				if !told {
-					n.log.Warn("a bootstrap peer does not answer; trying on", "peer", info.ID, "addr", info.Addrs[0], "err", err)
+					n.set.Log.Warn("a bootstrap peer does not answer; trying on", "peer", info.ID, "addr", info.Addrs[0], "err", err)
 				}
 				told = true
 				n.count.inc(joinsFailed)
@@ -151,12 +150,12 @@ func (n *Node) recall() {
 		for i := 0; i < len(infos) && n.dht.RoutingTable().Size() < enoughPeers; i += rememberedAtOnce {
 			n.meetAll(infos[i:min(i+rememberedAtOnce, len(infos))])
 		}
-		for {
-			if !n.pause(wait) {
+		if !n.pause(wait) {
+			return
+		}
+		for n.dht.RoutingTable().Size() > 0 {
+			if !n.pause(lookAfter) {
 				return
-			}
-			if n.dht.RoutingTable().Size() == 0 {
-				break
 			}
 		}
 	}
@@ -201,17 +200,17 @@ func (n *Node) kick() {
 	for {
 		wait := kickFirst
 		for n.dht.RoutingTable().Size() == 0 {
-			if len(n.Connected()) > 0 {
-				n.count.inc(joinKicks)
-				n.log.Debug("connected, but in no routing table yet; asking again", "wait", wait)
-				_ = n.dht.Bootstrap(n.ctx)
-			}
-			if !n.awaitPeer(wait) {
+			if !n.pause(wait) {
 				return
 			}
-			wait = min(2*wait, kickLast)
+			if n.dht.RoutingTable().Size() == 0 && len(n.Connected()) > 0 {
+				n.count.inc(joinKicks)
+				n.set.Log.Info("connected, but in no routing table yet; asking again")
+				_ = n.dht.Bootstrap(n.ctx)
+				wait = min(2*wait, kickLast)
+			}
 		}
-		n.log.Debug("in the routing table of others", "peers", n.dht.RoutingTable().Size())
+		n.set.Log.Debug("joined", "peers", n.dht.RoutingTable().Size())
 		for _, d := range settling {
 			if !n.pause(d) {
 				return
@@ -219,24 +218,11 @@ func (n *Node) kick() {
 			_ = n.dht.Bootstrap(n.ctx)
 		}
 		for n.dht.RoutingTable().Size() > 0 {
-			if !n.awaitPeer(lookAfter) {
+			if !n.pause(lookAfter) {
 				return
 			}
 		}
 	}
-}
-
-// awaitPeer waits for a peer to become known, or the time.
-func (n *Node) awaitPeer(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-n.met:
-	case <-t.C:
-	case <-n.ctx.Done():
-		return false
-	}
-	return true
 }
 
 // follow reads the host's events.
@@ -257,11 +243,6 @@ func (n *Node) follow(sub event.Subscription) {
 
 func (n *Node) see(e any) {
 	switch e := e.(type) {
-	case event.EvtPeerIdentificationCompleted:
-		select {
-		case n.met <- struct{}{}:
-		default:
-		}
 	case event.EvtLocalReachabilityChanged:
 		n.private.Store(e.Reachability == network.ReachabilityPrivate)
 	case event.EvtPeerConnectednessChanged:
@@ -279,41 +260,7 @@ func (n *Node) see(e any) {
 
 func (n *Node) subscribe() (event.Subscription, error) {
 	return n.host.EventBus().Subscribe([]any{
-		new(event.EvtPeerIdentificationCompleted),
 		new(event.EvtPeerConnectednessChanged),
 		new(event.EvtLocalReachabilityChanged),
 	}, eventbus.Name("feedtree"), eventbus.BufSize(256))
-}
-
-// neighbourhood greets the nodes that mDNS finds on the local network.
-type neighbourhood struct {
-	n    *Node
-	slot chan struct{}
-}
-
-// HandlePeerFound is called by mDNS, on a goroutine of its own for each.
-func (m neighbourhood) HandlePeerFound(info peer.AddrInfo) {
-	if !m.n.enter() {
-		return
-	}
-	defer m.n.leave()
-	select {
-	case m.slot <- struct{}{}:
-		defer func() { <-m.slot }()
-	default:
-		return
-	}
-	if m.n.host.Network().Connectedness(info.ID) != network.Connected {
-		err := m.n.meetWithin(dialPatience, info)
-		m.n.log.Debug("a node on the local network", "peer", info.ID, "err", err)
-	}
-}
-
-// announceLocally starts mDNS. A machine without multicast does without.
-func (n *Node) announceLocally() func() error {
-	service := mdns.NewMdnsService(n.host, n.set.mdnsService(), neighbourhood{n, make(chan struct{}, 16)})
-	if err := service.Start(); err != nil {
-		n.log.Warn("cannot look for nodes on the local network; other ways of finding peers still work", "err", err)
-	}
-	return service.Close
 }

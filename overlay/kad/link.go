@@ -18,6 +18,7 @@ const (
 	queueBytes  = 8 << 20 // and their bytes
 	totalBytes  = 64 << 20
 	maxLinks    = 512
+	maxInbound  = maxLinks * 3 / 4 // links that strangers may begin, so that room is left for ours
 
 	openPatience  = 8 * time.Second  // to find, dial and open
 	writePatience = 30 * time.Second // for the neighbour to take a frame
@@ -35,12 +36,20 @@ type link struct {
 	out    network.Stream // the stream write serves, once open
 	in     network.Stream // the newest stream the neighbour opened
 
-	dead   bool            // lost: nothing may be added any more
 	finish bool            // write ends once the queue is empty
 	wake   chan struct{}   // one token: the queue, keep or finish changed
-	lost   chan struct{}   // closed with dead
+	lost   chan struct{}   // closed when the link is: nothing may be added any more
 	turn   <-chan struct{} // closed when the callbacks of whoever was before are over
 	pulse  pulse
+}
+
+func (l *link) dead() bool {
+	select {
+	case <-l.lost:
+		return true
+	default:
+		return false
+	}
 }
 
 // bare reports whether nothing happens on the link.
@@ -59,7 +68,7 @@ func (n *Node) write(l *link) {
 	s, err := n.open(l.peer)
 	if err != nil {
 		n.count.inc(dialsFailed)
-		n.log.Debug("cannot reach a neighbour", "peer", l.peer, "err", err)
+		n.set.Log.Debug("cannot reach a neighbour", "peer", l.peer, "err", err)
 		n.lose(l)
 		return
 	}
@@ -93,7 +102,7 @@ func (n *Node) write(l *link) {
 			}
 		}
 		if err != nil {
-			n.log.Debug("a stream to a neighbour broke", "peer", l.peer, "err", err)
+			n.set.Log.Debug("a stream to a neighbour broke", "peer", l.peer, "err", err)
 			n.lose(l)
 			return
 		}
@@ -130,15 +139,21 @@ func (n *Node) open(p peer.ID) (network.Stream, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, openPatience)
 	defer cancel()
 	if n.host.Network().Connectedness(p) == network.NotConnected && len(n.host.Peerstore().Addrs(p)) == 0 {
-		if info, err := n.dht.FindPeer(ctx, p); err == nil {
-			n.host.Peerstore().AddAddrs(p, info.Addrs, learnFor)
-		}
+		n.find(ctx, p)
 	}
 	s, err := n.host.NewStream(ctx, p, n.set.treeProtocol())
 	if err == nil {
 		n.measure(s.Conn())
 	}
 	return s, err
+}
+
+func (n *Node) find(ctx context.Context, p peer.ID) {
+	ctx, cancel := context.WithTimeout(ctx, openPatience/2)
+	defer cancel()
+	if info, err := n.dht.FindPeer(ctx, p); err == nil {
+		n.host.Peerstore().AddAddrs(p, info.Addrs, learnFor)
+	}
 }
 
 // watch reads the outbound stream, on which the neighbour never writes, to see
@@ -153,7 +168,7 @@ func (n *Node) watch(l *link, s network.Stream) {
 	if err == nil {
 		err = errors.New("the neighbour wrote on a stream it should only read")
 	}
-	n.log.Debug("a stream to a neighbour ended", "peer", l.peer, "err", err)
+	n.set.Log.Debug("a stream to a neighbour ended", "peer", l.peer, "err", err)
 	n.lose(l)
 }
 
@@ -201,7 +216,7 @@ func (n *Node) refuse(p peer.ID, err error) {
 	if errors.As(err, &bad) {
 		n.count.inc(bad.reason)
 	}
-	n.log.Debug("a stream from a neighbour broke", "peer", p, "err", err)
+	n.set.Log.Debug("a stream from a neighbour broke", "peer", p, "err", err)
 }
 
 // read hands over the frames of s while it is the link's.

@@ -2,7 +2,6 @@ package kad
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	ma "github.com/multiformats/go-multiaddr"
 
 	"github.com/feedtree/feedtree/overlay"
 )
@@ -308,28 +306,5 @@ func TestFarewell(t *testing.T) {
 	}
 	if err := a.Close(); err != nil {
 		t.Errorf("second close: %v", err)
-	}
-}
-
-// A node that falls silent without closing anything is noticed by what it does
-// not acknowledge, long before QUIC gives up.
-func TestSilentDeath(t *testing.T) {
-	t.Parallel()
-	a, ina := start(t, Config{})
-	b, inb := start(t, Config{})
-	wire := newWire(t, b.host.Network().ListenAddresses())
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if err := a.host.Connect(ctx, peer.AddrInfo{ID: b.host.ID(), Addrs: []ma.Multiaddr{wire.addr}}); err != nil {
-		t.Fatal(err)
-	}
-	send(t, a, b.Self(), []byte("one"))
-	eventually(t, "the link stands", func() bool { return len(inb.from(a.Self())) == 1 })
-	wire.cut()
-	began := time.Now()
-	send(t, a, b.Self(), []byte("two"))
-	eventually(t, "the silence is noticed", func() bool { return ina.lost(b.Self()) == 1 })
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("noticed after %v", took)
 	}
 }

@@ -40,13 +40,13 @@ func newLinks() *links {
 	}
 }
 
-// get returns the link to p, a new one if there is none; nil if that would be
-// too many.
-func (ls *links) get(p peer.ID) *link {
+// get returns the link to p, a new one if there is none; nil if there are limit
+// already.
+func (ls *links) get(p peer.ID, limit int) *link {
 	if l := ls.byPeer[p]; l != nil {
 		return l
 	}
-	if len(ls.byPeer) >= maxLinks {
+	if len(ls.byPeer) >= limit {
 		return nil
 	}
 	l := &link{peer: p, wake: make(chan struct{}, 1), lost: make(chan struct{}), turn: over}
@@ -87,7 +87,7 @@ func (ls *links) push(p peer.ID, frame []byte) (l *link, start bool, err error) 
 	if ls.closed {
 		return nil, false, ErrClosed
 	}
-	if l = ls.get(p); l == nil {
+	if l = ls.get(p, maxLinks); l == nil {
 		return nil, false, ErrLinks
 	}
 	if len(l.queue) >= queueFrames || l.bytes+len(frame) > queueBytes || ls.bytes+len(frame) > totalBytes {
@@ -124,7 +124,7 @@ func (ls *links) pop(l *link) []byte {
 func (ls *links) attach(l *link, s network.Stream) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l.dead {
+	if l.dead() {
 		return false
 	}
 	l.out = s
@@ -136,7 +136,7 @@ func (ls *links) attach(l *link, s network.Stream) bool {
 func (ls *links) retire(l *link, idle bool) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l.dead || len(l.queue) > 0 || !l.finish && (!idle || ls.kept[l.peer]) {
+	if l.dead() || len(l.queue) > 0 || !l.finish && (!idle || ls.kept[l.peer]) {
 		return false
 	}
 	l.out, l.writer = nil, false
@@ -162,7 +162,7 @@ func (ls *links) admit(p peer.ID, s network.Stream, done <-chan struct{}) (l *li
 	if ls.closed {
 		return nil, nil, nil
 	}
-	if l = ls.get(p); l == nil {
+	if l = ls.get(p, maxInbound); l == nil {
 		return nil, nil, nil
 	}
 	turn, old = l.turn, l.in
@@ -174,14 +174,14 @@ func (ls *links) admit(p peer.ID, s network.Stream, done <-chan struct{}) (l *li
 func (ls *links) current(l *link, s network.Stream) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	return l.in == s && !l.dead
+	return l.in == s && !l.dead()
 }
 
 // ended says that s came to its end cleanly.
 func (ls *links) ended(l *link, s network.Stream) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l.in == s && !l.dead {
+	if l.in == s && !l.dead() {
 		l.in = nil
 		ls.tidy(l)
 	}

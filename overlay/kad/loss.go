@@ -38,10 +38,9 @@ type grave struct {
 func (ls *links) bury(l *link) (in, out network.Stream, dropped int, g *grave) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l.dead {
+	if l.dead() {
 		return nil, nil, 0, nil
 	}
-	l.dead = true
 	close(l.lost)
 	in, out, dropped = l.in, l.out, len(l.queue)
 	ls.bytes -= l.bytes

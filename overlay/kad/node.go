@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	dht "github.com/libp2p/go-libp2p-kad-dht"
 	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/feedtree/feedtree/overlay"
@@ -37,17 +37,13 @@ const (
 // goroutine, those that reach for others only after Start.
 type Node struct {
 	set     *settings
-	log     *slog.Logger
 	host    host.Host
 	dht     *dht.IpfsDHT
-	self    overlay.Key
 	in      Inbound
 	table   *table
 	links   *links
 	learned learned
-	doubts  doubts
-	met     chan struct{} // one token: a peer said who it is
-	private atomic.Bool   // AutoNAT found that nobody can dial us
+	private atomic.Bool // AutoNAT found that nobody can dial us
 	count   counters
 	life
 }
@@ -74,9 +70,8 @@ func New(c Config) (*Node, error) {
 		return nil, fmt.Errorf("overlay: %w", err)
 	}
 	n := &Node{
-		set: set, log: set.Log, links: newLinks(), met: make(chan struct{}, 1),
+		set: set, links: newLinks(),
 		learned: learned{known: make(map[peer.ID]bool)},
-		doubts:  doubts{of: make(map[peer.ID]bool)},
 	}
 	n.outs.Add(1) // until Close waits
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -96,8 +91,7 @@ func New(c Config) (*Node, error) {
 		n.cancel()
 		return nil, errors.Join(fmt.Errorf("overlay: %w", err), n.host.Close())
 	}
-	n.self = n.Self().Key()
-	n.table = newTable(n.dht.RoutingTable())
+	n.table = newTable(n.Self().Key(), n.dht.RoutingTable())
 	return n, nil
 }
 
@@ -116,6 +110,7 @@ func (n *Node) Start(ctx context.Context, in Inbound) error {
 	if err != nil {
 		return fmt.Errorf("overlay: %w", err)
 	}
+	n.host.Network().Notify(&network.NotifyBundle{ConnectedF: n.vet})
 	n.host.SetStreamHandler(n.set.treeProtocol(), n.accept)
 	if err := errors.Join(ctx.Err(), listen(n.host, n.set)); err != nil {
 		return errors.Join(fmt.Errorf("overlay: %w", err), sub.Close())
@@ -129,7 +124,7 @@ func (n *Node) Start(ctx context.Context, in Inbound) error {
 			n.goes(func() { n.pursue(info) })
 		}
 	}
-	if !n.set.NoMDNS {
+	if !n.set.NoMDNS && len(n.set.listen) > 0 {
 		n.mdns = n.announceLocally()
 	}
 	return nil

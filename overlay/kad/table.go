@@ -20,7 +20,9 @@ const routesEvery = 100 * time.Millisecond
 // table is the DHT's routing table as this package reads it: a copy with the
 // positions computed, renewed when the original has changed.
 type table struct {
+	self    overlay.Key
 	rt      *kb.RoutingTable
+	doubts  doubts
 	mu      sync.Mutex // while renewing
 	stale   atomic.Bool
 	copy    atomic.Pointer[[]entry]
@@ -34,8 +36,9 @@ type entry struct {
 
 // newTable hooks into rt, which must not be in use yet: its callbacks are plain
 // fields. They run with rt's lock held, so they only leave a mark.
-func newTable(rt *kb.RoutingTable) *table {
-	t := &table{rt: rt, changed: make(chan struct{}, 1)}
+func newTable(self overlay.Key, rt *kb.RoutingTable) *table {
+	t := &table{self: self, rt: rt, changed: make(chan struct{}, 1)}
+	t.doubts.of = make(map[peer.ID]bool)
 	t.copy.Store(&[]entry{})
 	added, removed := rt.PeerAdded, rt.PeerRemoved
 	rt.PeerAdded = func(p peer.ID) { added(p); t.renew() }
@@ -80,7 +83,7 @@ func (n *Node) Self() overlay.ID { return overlay.ID(n.host.ID()) }
 
 // NextHop returns the connected peer closest to key, if it is closer than Self.
 func (n *Node) NextHop(key overlay.Key) (overlay.ID, bool) {
-	best, found := entry{key: n.self}, false
+	best, found := entry{key: n.table.self}, false
 	for _, e := range n.table.entries() {
 		if key.Closer(e.key, best.key) && n.usable(e.peer) {
 			best, found = e, true
@@ -90,7 +93,7 @@ func (n *Node) NextHop(key overlay.Key) (overlay.ID, bool) {
 }
 
 func (n *Node) usable(p peer.ID) bool {
-	return n.host.Network().Connectedness(p) == network.Connected && !n.doubts.avoid(p)
+	return n.host.Network().Connectedness(p) == network.Connected && !n.table.doubts.avoid(p)
 }
 
 // Closest returns up to count peers of the routing table, nearest to key first.

@@ -1,11 +1,15 @@
 package kad
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 )
@@ -23,8 +27,8 @@ func newWire(t *testing.T, to []ma.Multiaddr) *wire {
 	t.Helper()
 	var server *net.UDPAddr
 	for _, addr := range to {
-		if network, hostPort, err := manet.DialArgs(addr); err == nil && network == "udp4" {
-			server, _ = net.ResolveUDPAddr(network, hostPort)
+		if version, hostPort, err := manet.DialArgs(addr); err == nil && version == "udp4" {
+			server, _ = net.ResolveUDPAddr(version, hostPort)
 		}
 	}
 	near, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -57,5 +61,82 @@ func (w *wire) pump(from *net.UDPConn, to func([]byte, *net.UDPAddr)) {
 		if !w.closed.Load() {
 			to(b[:n], addr)
 		}
+	}
+}
+
+// wired starts two nodes with a wire between them that can be cut.
+func wired(t *testing.T) (a, b *Node, ina, inb *seen, w *wire) {
+	a, ina = start(t, Config{})
+	b, inb = start(t, Config{})
+	w = newWire(t, b.host.Network().ListenAddresses())
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := a.host.Connect(ctx, peer.AddrInfo{ID: b.host.ID(), Addrs: []ma.Multiaddr{w.addr}}); err != nil {
+		t.Fatal(err)
+	}
+	return a, b, ina, inb, w
+}
+
+// A node that falls silent without closing anything is noticed by what it does
+// not acknowledge, long before QUIC gives up.
+func TestSilentDeath(t *testing.T) {
+	t.Parallel()
+	a, b, ina, inb, w := wired(t)
+	send(t, a, b.Self(), []byte("one"))
+	eventually(t, "the link stands", func() bool { return len(inb.from(a.Self())) == 1 })
+	w.cut()
+	began := time.Now()
+	eventually(t, "the silence is noticed", func() bool {
+		_ = a.Send(b.Self(), []byte("are you there?")) // as keep-alives ask, again and again
+		return ina.lost(b.Self()) > 0
+	})
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("noticed after %v", took)
+	}
+	if a.Counters()["conns_dead"] == 0 {
+		t.Errorf("something else noticed it: %v", a.Counters())
+	}
+}
+
+// A connection that nobody is at the end of is closed before libp2p puts much
+// on it.
+func TestGhost(t *testing.T) {
+	t.Parallel()
+	_, b, _, _, w := wired(t)
+	conns := b.host.Network().Conns()
+	if len(conns) != 1 || conns[0].Stat().Direction != network.DirInbound {
+		t.Fatalf("connections: %v", conns)
+	}
+	b.vet(nil, conns[0]) // a live one stays
+	w.cut()
+	b.vet(nil, conns[0])
+	within(t, 10*time.Second, "the dead connection is closed", conns[0].IsClosed)
+}
+
+func TestPingTellsConnectionsApart(t *testing.T) {
+	t.Parallel()
+	a, _, _, _, w := wired(t)
+	conn := a.host.Network().Conns()[0]
+	if !a.ping(conn) {
+		t.Error("no echo from a live peer")
+	}
+	w.cut()
+	if a.ping(conn) {
+		t.Error("an echo through a cut wire")
+	}
+}
+
+func TestQUICFirst(t *testing.T) {
+	quic, tcp := ma.StringCast("/ip4/192.0.2.1/udp/1/quic-v1"), ma.StringCast("/ip4/192.0.2.1/tcp/1")
+	delay := func(addrs ...ma.Multiaddr) (last time.Duration) {
+		for _, ranked := range quicFirst(addrs) {
+			if !hasQUIC(ranked.Addr) {
+				last = ranked.Delay
+			}
+		}
+		return last
+	}
+	if with, alone := delay(quic, tcp), delay(tcp); with < tcpAfter || alone >= tcpAfter {
+		t.Errorf("TCP waits %v beside QUIC, %v alone", with, alone)
 	}
 }

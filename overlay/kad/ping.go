@@ -1,0 +1,120 @@
+package kad
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/protocol/ping"
+	"github.com/libp2p/go-yamux/v5"
+	msmux "github.com/multiformats/go-multistream"
+	"github.com/quic-go/quic-go"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+const (
+	pingPatience = 2 * time.Second
+	vetAfter     = 700 * time.Millisecond
+)
+
+// ping asks for an echo over one connection. The ping of libp2p takes whichever
+// connection it likes best, which says nothing about the others.
+func (n *Node) ping(conn network.Conn) bool {
+	ctx, cancel := context.WithTimeout(n.ctx, pingPatience)
+	defer cancel()
+	s, err := conn.NewStream(network.WithAllowLimitedConn(ctx, "ping"))
+	if err != nil {
+		return false
+	}
+	defer s.Reset()
+	_ = s.SetDeadline(time.Now().Add(pingPatience))
+	stop := context.AfterFunc(ctx, func() { _ = s.Reset() })
+	defer stop()
+	if msmux.SelectProtoOrFail(ping.ID, s) != nil {
+		return false
+	}
+	sent, got := make([]byte, ping.PingSize), make([]byte, ping.PingSize)
+	_, _ = rand.Read(sent)
+	began := time.Now()
+	if _, err := s.Write(sent); err != nil {
+		return false
+	}
+	if _, err := io.ReadFull(s, got); err != nil {
+		return false
+	}
+	n.host.Peerstore().RecordLatency(conn.RemotePeer(), time.Since(began))
+	return string(sent) == string(got)
+}
+
+// closeDead closes those of the connections that do not answer.
+func (n *Node) closeDead(conns []network.Conn) {
+	var all sync.WaitGroup
+	for _, conn := range conns {
+		all.Go(func() {
+			if !n.ping(conn) && n.ctx.Err() == nil {
+				n.count.inc(connsDead)
+				_ = conn.Close()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// vet looks for a ghost: a dial that was given up in its last instant leaves the
+// other side with a QUIC connection that nobody is at the end of, and libp2p puts
+// new streams on it for half a minute. The end of a handshake is acknowledged at
+// once by a live peer, so a new connection on which nothing more arrives is
+// suspect.
+func (n *Node) vet(_ network.Network, conn network.Conn) {
+	q := quicOf(conn)
+	if q == nil || conn.Stat().Direction != network.DirInbound {
+		return
+	}
+	n.goes(func() {
+		before := q.ConnectionStats().PacketsReceived
+		if n.pause(vetAfter) && q.ConnectionStats().PacketsReceived == before && !conn.IsClosed() {
+			n.closeDead([]network.Conn{conn})
+		}
+	})
+}
+
+func quicOf(conn network.Conn) *quic.Conn {
+	var q *quic.Conn
+	if conn.As(&q) {
+		return q
+	}
+	return nil
+}
+
+// RTT returns the smoothed round-trip time to a peer: what QUIC measures anyway,
+// else what the DHT's queries and a first ping took.
+func (n *Node) RTT(id overlay.ID) (time.Duration, bool) {
+	p := peer.ID(id)
+	for _, conn := range n.host.Network().ConnsToPeer(p) {
+		if q := quicOf(conn); q != nil {
+			if rtt := q.ConnectionStats().SmoothedRTT; rtt > 0 {
+				return rtt, true
+			}
+		}
+	}
+	rtt := n.host.Peerstore().LatencyEWMA(p)
+	return rtt, rtt > 0
+}
+
+// measure pings once over a TCP connection, which keeps no time of its own.
+func (n *Node) measure(conn network.Conn) {
+	var session *yamux.Session
+	if !conn.As(&session) {
+		return
+	}
+	n.goes(func() {
+		if rtt, err := session.Ping(); err == nil {
+			n.host.Peerstore().RecordLatency(conn.RemotePeer(), rtt)
+		}
+	})
+}
