@@ -53,9 +53,7 @@ func itemOfAtom(r *raw, e *element) (Item, error) {
 			}
 		}
 	}
-	it.dropStandIn()
-	r.sum = it.fields()
-	it.source = r
+	it.seal(r)
 	return it, nil
 }
 

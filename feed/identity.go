@@ -51,6 +51,20 @@ func (it Item) Hash() [32]byte {
 	return t.sum()
 }
 
+// seal ends the reading of an item: white space around its texts is gone, as every
+// format we write would take it off, and an id that stood in for none.
+func (it *Item) seal(r *raw) {
+	for _, s := range []*string{
+		&it.Title, &it.Link, &it.Summary, &it.Content, &it.Also.Comments, &it.Also.External, &it.Also.Image,
+		&it.Also.Source.Title, &it.Also.Source.URL,
+	} {
+		*s = strings.TrimSpace(*s)
+	}
+	it.dropStandIn()
+	r.sum = it.fields()
+	it.source = r
+}
+
 // fields is a hash over all that Parse put into the item, to notice whether a
 // caller changed it since.
 func (it Item) fields() [32]byte {

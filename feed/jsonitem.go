@@ -63,9 +63,7 @@ func itemOfJSON(text json.RawMessage) (Item, error) {
 			it.readExtra(m.value)
 		}
 	}
-	it.dropStandIn()
-	r := &raw{dialect: jsonFeed, text: string(text), sum: it.fields()}
-	it.source = r
+	it.seal(&raw{dialect: jsonFeed, text: string(text)})
 	return it, nil
 }
 

@@ -29,6 +29,7 @@ func parsePerson(s string) Person {
 
 // addPerson adds somebody who is not there yet.
 func addPerson(list []Person, p Person) []Person {
+	p = Person{strings.TrimSpace(p.Name), strings.TrimSpace(p.Email), strings.TrimSpace(p.URI)}
 	if p == (Person{}) {
 		return list
 	}
@@ -52,6 +53,7 @@ func addPerson(list []Person, p Person) []Person {
 // addCategory adds a category unless its term is there already; a label or scheme
 // that was missing is filled in.
 func addCategory(list []Category, c Category) []Category {
+	c = Category{strings.TrimSpace(c.Term), strings.TrimSpace(c.Scheme), strings.TrimSpace(c.Label)}
 	if c.Term == "" {
 		c.Term = c.Label
 	}
@@ -78,6 +80,7 @@ func addCategory(list []Category, c Category) []Category {
 
 // addEnclosure adds a file; a second mention of one is the more detailed.
 func addEnclosure(list []Enclosure, e Enclosure) []Enclosure {
+	e.URL, e.Type, e.Title = strings.TrimSpace(e.URL), strings.TrimSpace(e.Type), strings.TrimSpace(e.Title)
 	if e.URL == "" {
 		return list
 	}

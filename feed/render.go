@@ -55,9 +55,11 @@ func (it Item) untouched(d dialect) bool {
 	return it.source != nil && it.source.dialect == d && it.source.sum == it.fields()
 }
 
-// page is the item's link, absolute if that can be.
-func (it Item) page(f *Feed, o Options) string { return absolute(it.Link, f, o) }
+// in makes a URL of an item absolute, where the caller says what it is relative to.
+// Nothing else may: a payload's link is its source's, which may be part of the key.
+func (o Options) in(ref string) string { return resolve(o.Base, ref) }
 
+// absolute makes a URL of the channel absolute.
 func absolute(ref string, f *Feed, o Options) string {
 	for _, base := range []string{o.Base, f.Self, f.Link} {
 		if isURL(base) {

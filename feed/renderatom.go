@@ -25,7 +25,7 @@ func renderAtom(f *Feed, o Options) []byte {
 	open += w.based(o.Base)
 	f.atomHead(w, o, copied)
 	for _, it := range f.Items {
-		w.atomEntry(it, f, o)
+		w.atomEntry(it, o)
 	}
 	return []byte(xmlDeclaration + w.document(open, "\n", "</feed>\n"))
 }
@@ -153,7 +153,7 @@ func (w *xmlWriter) atomFile(e Enclosure, url string) {
 }
 
 // atomEntry writes one entry, copied if it can be.
-func (w *xmlWriter) atomEntry(it Item, f *Feed, o Options) {
+func (w *xmlWriter) atomEntry(it Item, o Options) {
 	if it.untouched(atom1) {
 		w.copyItem(it, o)
 		return
@@ -162,7 +162,7 @@ func (w *xmlWriter) atomEntry(it Item, f *Feed, o Options) {
 	w.text("", "id", it.atomID())
 	w.b.WriteString("<title>" + escapeText(it.Title) + "</title>\n")
 	if it.Link != "" {
-		w.element("", "link", "", "rel", "alternate", "type", "text/html", "href", it.page(f, o))
+		w.element("", "link", "", "rel", "alternate", "type", "text/html", "href", o.in(it.Link))
 	}
 	if !it.Published.IsZero() {
 		w.text("", "published", atomDate(it.Published))
@@ -180,7 +180,7 @@ func (w *xmlWriter) atomEntry(it Item, f *Feed, o Options) {
 		w.element("", "content", "", "type", "text") // Atom demands one of the two
 	}
 	for _, e := range it.Enclosures {
-		w.atomFile(e, absolute(e.URL, f, o))
+		w.atomFile(e, o.in(e.URL))
 	}
 	if it.Also.Comments != "" {
 		w.element("", "link", "", "rel", "replies", "type", "text/html", "href", it.Also.Comments)

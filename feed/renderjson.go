@@ -26,7 +26,7 @@ func renderJSON(f *Feed, o Options) []byte {
 			w.b.WriteByte(',')
 		}
 		w.b.WriteByte('\n')
-		w.b.Write(f.jsonItem(it, o))
+		w.b.Write(jsonItem(it, o))
 	}
 	w.b.WriteString("\n]\n}\n")
 	return w.b.Bytes()
@@ -132,14 +132,14 @@ func jsonAuthors(people []Person) []jsonAuthor {
 }
 
 // jsonItem writes one item, copied if it can be.
-func (f *Feed) jsonItem(it Item, o Options) []byte {
+func jsonItem(it Item, o Options) []byte {
 	if it.untouched(jsonFeed) {
 		return copyJSONItem(it, o)
 	}
 	w := &jsonWriter{}
 	w.b.WriteByte('{')
 	w.put("id", firstString(it.GUID, []string{it.standInID()}))
-	w.text("url", it.page(f, o))
+	w.text("url", o.in(it.Link))
 	w.text("external_url", it.Also.External)
 	w.text("title", it.Title)
 	x := itemExtra{PermaLink: it.PermaLink, Comments: it.Also.Comments}
@@ -148,7 +148,7 @@ func (f *Feed) jsonItem(it Item, o Options) []byte {
 	w.jsonDate("date_published", it.Published)
 	w.jsonDate("date_modified", it.Updated)
 	w.jsonPeopleAndTags(it, &x)
-	w.jsonFiles(it, f, o, &x)
+	w.jsonFiles(it, o, &x)
 	if it.Also.Source != (Source{}) {
 		x.Source = &it.Also.Source
 	}
@@ -220,13 +220,13 @@ type jsonFile struct {
 	Size  int64  `json:"size_in_bytes,omitempty"`
 }
 
-func (w *jsonWriter) jsonFiles(it Item, f *Feed, o Options, x *itemExtra) {
+func (w *jsonWriter) jsonFiles(it Item, o Options, x *itemExtra) {
 	if len(it.Enclosures) == 0 {
 		return
 	}
 	list := make([]jsonFile, len(it.Enclosures))
 	for i, e := range it.Enclosures {
-		url := absolute(e.URL, f, o)
+		url := o.in(e.URL)
 		list[i] = jsonFile{url, e.Type, e.Title, e.Length}
 		if e.Type == "" { // demanded
 			list[i].Type = "application/octet-stream"

@@ -18,7 +18,7 @@ func renderRSS(f *Feed, o Options) []byte {
 	open += w.based(o.Base)
 	f.rssChannel(w, o, copied)
 	for _, it := range f.Items {
-		w.rssItem(it, f, o)
+		w.rssItem(it, o)
 	}
 	return []byte(xmlDeclaration + w.document(open, "\n<channel>\n", "</channel>\n</rss>\n"))
 }
@@ -130,14 +130,14 @@ func (f *Feed) rssAbout(w *xmlWriter, o Options) {
 }
 
 // rssItem writes one item, copied if it can be.
-func (w *xmlWriter) rssItem(it Item, f *Feed, o Options) {
+func (w *xmlWriter) rssItem(it Item, o Options) {
 	if it.untouched(rss2) {
 		w.copyItem(it, o)
 		return
 	}
 	w.begin("item", it)
 	w.text("", "title", it.Title)
-	w.text("", "link", it.page(f, o))
+	w.text("", "link", o.in(it.Link))
 	if it.GUID != "" {
 		w.element("", "guid", it.GUID, "isPermaLink", fmt.Sprint(it.PermaLink && isURL(it.GUID)))
 	}
@@ -154,7 +154,7 @@ func (w *xmlWriter) rssItem(it Item, f *Feed, o Options) {
 			w.element(nsAtom, "category", "", "term", c.Term, "scheme", c.Scheme, "label", c.Label)
 		}
 	}
-	w.rssFiles(it, f, o)
+	w.rssFiles(it, o)
 	w.text("", "comments", it.Also.Comments)
 	if s := it.Also.Source; s.URL != "" {
 		w.element("", "source", firstString(s.Title, []string{s.URL}), "url", s.URL)
@@ -211,9 +211,9 @@ func (w *xmlWriter) rssPeople(it Item) {
 
 // rssFiles writes the first enclosure as RSS wants it, one an item, and the others
 // as Atom links; so also one whose type is not known, since RSS demands a type.
-func (w *xmlWriter) rssFiles(it Item, f *Feed, o Options) {
+func (w *xmlWriter) rssFiles(it Item, o Options) {
 	for i, e := range it.Enclosures {
-		url := absolute(e.URL, f, o)
+		url := o.in(e.URL)
 		if i == 0 {
 			kind := firstString(e.Type, []string{"application/octet-stream"})
 			w.element("", "enclosure", "", "url", url, "length", fmt.Sprint(e.Length), "type", kind)

@@ -25,6 +25,8 @@ func parseRSS(body string, isRDF bool, d *defects) (*Feed, error) {
 	channels := 0
 	for _, e := range t.root.kids {
 		switch {
+		case !ownSpace(e.space, t.root):
+			continue // RSS has no extensions here
 		case e.is("channel") && channels == 0:
 			channels++
 			h.channel = e.attrs
@@ -56,6 +58,16 @@ func parseRSS(body string, isRDF bool, d *defects) (*Feed, error) {
 	return f, nil
 }
 
+// ownSpace reports the namespaces of RSS: none, the one that the root claims, and
+// those of RSS 0.90 and 1.0.
+func ownSpace(uri string, root *element) bool {
+	switch uri {
+	case "", root.space, nsRSS10, "http://my.netscape.com/rdf/simple/0.9/", "http://channel.netscape.com/rdf/simple/0.9/":
+		return true
+	}
+	return false
+}
+
 // readRSS takes in elements of the channel: items, and parts of the head.
 func (f *Feed) readRSS(t *tree, kids []*element, c context, h *head, items []Item, d *defects) ([]Item, error) {
 	for _, e := range kids {
@@ -64,7 +76,7 @@ func (f *Feed) readRSS(t *tree, kids []*element, c context, h *head, items []Ite
 			continue
 		}
 		own := c
-		isItem := e.is("item") && (e.space == c.native || e.space == "")
+		isItem := e.is("item") && (e.space == c.native || e.space == "") && (e.prefix == "" || c.dialect == rdf)
 		if isItem {
 			own.native = e.space
 		}

@@ -66,9 +66,7 @@ func itemOfRSS(r *raw, e *element) (Item, error) {
 	if it.Link == "" && it.PermaLink && isURL(it.GUID) {
 		it.Link = it.GUID
 	}
-	it.dropStandIn()
-	r.sum = it.fields()
-	it.source = r
+	it.seal(r)
 	return it, nil
 }
 

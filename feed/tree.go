@@ -58,7 +58,9 @@ func (t Tree) xml(prefix string, declare bool, poll *Poll) string {
 	attr("cert", t.Cert)
 	attr("fingerprint", t.Fingerprint)
 	attr("ttl", strconv.FormatInt(int64(t.TTL/time.Second), 10))
-	attr("head", strconv.FormatUint(t.Head, 10))
+	if t.Head > 0 {
+		attr("head", strconv.FormatUint(t.Head, 10))
+	}
 	if len(t.Bootstrap) == 0 && poll == nil {
 		b.WriteString("/>")
 		return b.String()

@@ -258,7 +258,7 @@ func TestItemsMadeByHandAreValid(t *testing.T) {
 		{GUID: "https://hand.example/p", PermaLink: true, Authors: []Person{{Name: "A (b)", URI: "https://a.example/"}, {Email: "x@y.example"}}},
 	}}
 	for _, format := range formats {
-		doc := render(t, f, format, Options{})
+		doc := render(t, f, format, Options{Base: "https://hand.example/feed"})
 		if found := faults(t, doc, format); len(found) > 0 {
 			t.Errorf("%v: %s\n%s", format, strings.Join(found, "; "), doc)
 		}

@@ -193,12 +193,13 @@ func (w *xmlWriter) based(rawurl string) (attrs string) {
 // meaning returns the namespace that a prefix of r has to have here. skip: RSS has
 // no namespace, and its documents that invent one for it mean none.
 func (w *xmlWriter) meaning(r *raw, n binding) (uri string, skip bool) {
-	if n.prefix != "" || n.uri != r.native {
-		return n.uri, false
-	}
 	switch {
+	case n.uri != r.native:
+		return n.uri, false
 	case r.dialect == atom1:
 		return nsAtom, false
+	case n.prefix != "":
+		return n.uri, false
 	case r.dialect == rss2 || r.dialect == rdf:
 		if w.target == rss2 {
 			return "", true
