@@ -164,14 +164,13 @@ func (f *flight) run() (*Result, error) {
 
 // admit checks the URL of a hop before anything is sent.
 func (f *flight) admit() error {
-	switch {
-	case f.at.Scheme != "http" && f.at.Scheme != "https", f.at.Hostname() == "":
+	if f.at.Scheme != "http" && f.at.Scheme != "https" || f.at.Hostname() == "" {
 		return refusal(BadURL, errScheme)
-	case f.client.door.exempt(f.at):
-		f.local = false
-		return nil
 	}
-	why := privateHost(f.at)
+	why := ""
+	if !f.client.door.exempt(f.at) {
+		why = privateHost(f.at)
+	}
 	if why == "" {
 		// From the public internet no redirect leads back to a private host.
 		f.local = false

@@ -425,9 +425,15 @@ func raw(t *testing.T, answer func(net.Conn)) (address string) {
 
 func TestSlow(t *testing.T) {
 	release := make(chan struct{})
+	gzipped := compress(t, "gzip", []byte(doc))
 	c := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/body" {
+		switch r.URL.Path {
+		case "/body":
 			fmt.Fprint(w, doc)
+			w.(http.Flusher).Flush()
+		case "/gzip":
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(gzipped[:len(gzipped)/2])
 			w.(http.Flusher).Flush()
 		}
 		select {
@@ -436,7 +442,7 @@ func TestSlow(t *testing.T) {
 		}
 	}, func(c *fetch.Config) { c.Timeout = 50 * time.Millisecond })
 	defer close(release)
-	for _, path := range []string{"header", "body"} {
+	for _, path := range []string{"header", "body", "gzip"} {
 		start := time.Now()
 		fails(t, c, fetch.Request{URL: "http://news.example/" + path}, fetch.Timeout)
 		if took := time.Since(start); took > 2*time.Second {
