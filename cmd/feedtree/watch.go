@@ -19,6 +19,7 @@ import (
 const quiet = 200 * time.Millisecond
 
 // watch pushes the document and then whatever the file becomes, until ctx ends.
+// News is never kept waiting for others to hold older news.
 func (c publishCmd) watch(ctx context.Context, node *feedtree.Node, id *signing.Identity, doc []byte, log *slog.Logger) (err error) {
 	changes, end, err := changesOf(c.File)
 	if err != nil {
@@ -31,14 +32,16 @@ func (c publishCmd) watch(ctx context.Context, node *feedtree.Node, id *signing.
 	}
 	defer closing(&err, p.Close)
 	log.Info("watching", "file", c.File, "feed", p.URL(), "addrs", node.Addrs())
-	if err := c.push(ctx, p, doc, log); err != nil {
-		return err
-	}
+	w := watched{Publisher: p, timeout: c.Timeout, log: log, failed: make(chan error, 1)}
+	w.push(ctx, doc)
+	defer w.finish()
 	var settle <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case err := <-w.failed:
+			return err
 		case _, open := <-changes:
 			if !open {
 				return fmt.Errorf("watching %s ended unexpectedly", c.File)
@@ -46,39 +49,57 @@ func (c publishCmd) watch(ctx context.Context, node *feedtree.Node, id *signing.
 			settle = time.After(quiet)
 		case <-settle:
 			settle = nil
-			if err := c.pushFile(ctx, p, log); err != nil {
-				return err
+			if doc, err := c.read(nil); err != nil {
+				log.Warn("not pushed", "error", err)
+			} else {
+				w.push(ctx, doc)
 			}
 		}
 	}
 }
 
-// pushFile pushes what the file is now. A file that is missing or no feed for a
-// while is told and waited out.
-func (c publishCmd) pushFile(ctx context.Context, p *feedtree.Publisher, log *slog.Logger) error {
-	doc, err := c.read(nil)
-	if err != nil {
-		log.Warn("not pushed", "error", err)
-		return nil
-	}
-	return c.push(ctx, p, doc, log)
+// watched is a publisher with at most one push under way.
+type watched struct {
+	*feedtree.Publisher
+	timeout time.Duration
+	log     *slog.Logger
+	failed  chan error         // what makes going on pointless
+	cancel  context.CancelFunc // ends the wait of the push under way; nil before the first
+	ended   chan struct{}      // closed when it ended
 }
 
-// push returns only errors that make going on pointless.
-func (c publishCmd) push(ctx context.Context, p *feedtree.Publisher, doc []byte, log *slog.Logger) error {
-	in, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	got, err := p.Push(in, doc)
-	switch {
-	case errors.Is(err, feedtree.ErrNotHeld):
-		log.Warn("pushed, but too few nodes hold it yet", "items", got.Items, "holders", got.Holders, "wanted", got.Wanted)
-		return nil
-	case err != nil:
-		return err
-	case got.Items > 0:
-		log.Info("pushed", "items", got.Items, "holders", got.Holders, "seq", got.Stamp.Seq)
+// finish ends the push under way.
+func (w *watched) finish() {
+	if w.cancel != nil {
+		w.cancel()
+		<-w.ended
 	}
-	return nil
+}
+
+// push begins to push a document; the one before has been sent, and if others do
+// not hold it yet, nobody waits for it any more.
+func (w *watched) push(ctx context.Context, doc []byte) {
+	w.finish()
+	in, cancel := context.WithTimeout(ctx, w.timeout)
+	ended := make(chan struct{})
+	w.cancel, w.ended = cancel, ended
+	go func() {
+		defer close(ended)
+		defer cancel()
+		got, err := w.Push(in, doc)
+		switch {
+		case err != nil && errors.Is(in.Err(), context.Canceled): // newer news, or the end
+		case errors.Is(err, feedtree.ErrNotHeld):
+			w.log.Warn("pushed, but too few nodes hold it yet", "items", got.Items, "holders", got.Holders, "wanted", got.Wanted)
+		case err != nil:
+			select {
+			case w.failed <- err:
+			default: // an earlier error ends it already
+			}
+		case got.Items > 0:
+			w.log.Info("pushed", "items", got.Items, "holders", got.Holders, "seq", got.Stamp.Seq)
+		}
+	}()
 }
 
 // changesOf tells when a file may have changed. It watches the directory, since
