@@ -3,7 +3,18 @@ package feedtree
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"time"
 
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/feedtree/feedtree/feed/fetch"
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast/live"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	"github.com/feedtree/feedtree/overlay/kad"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -11,7 +22,7 @@ import (
 // where.
 var (
 	ErrClosed  = errors.New("the node is closed")
-	ErrUnknown = errors.New("not subscribed to")                    // Unsubscribe, Feed
+	ErrUnknown = errors.New("not subscribed to")                    // Unsubscribe, Document, Items
 	ErrLocal   = errors.New("a private feed cannot be published")   // Publish
 	ErrNotHeld = errors.New("too few nodes hold the event in time") // Publish, Push
 )
@@ -20,48 +31,176 @@ var (
 // those nobody publishes, and a publisher of its own. Its methods are safe for
 // concurrent use.
 type Node struct {
-	config Config
+	config  Config
+	id      *signing.Identity // of the node; signs as volunteer
+	net     *kad.Node
+	loop    *live.Loop
+	http    *fetch.Client
+	desk    *desk
+	intake  *intake
+	judges  judges
+	authors authors
+	codec   *codec
+	opening sync.Mutex // of those who begin to publish
+	life    life
 }
+
+// life is how long a node lives, and what has to end with it.
+type life struct {
+	ctx    context.Context // ends when Close begins
+	cancel context.CancelFunc
+	start  time.Time
+	tasks  sync.WaitGroup // goroutines that end when ctx does
+	closed sync.Once
+	err    error
+}
+
+func (l *life) now() time.Duration { return time.Since(l.start) }
+
+// wall turns a time of the node's clock into one of the calendar.
+func (l *life) wall(at time.Duration) time.Time { return l.start.Add(at) }
 
 // New starts a node and resumes the feeds its store holds. It returns when the
 // node listens; it does not wait for other nodes. Close it when done.
-func New(ctx context.Context, c Config) (*Node, error) { return nil, ErrClosed }
-
-// Subscribe follows the feed of a URL. A feed the store knows is followed from
-// where it was left, without asking its origin; another one is fetched once,
-// which is when errors are told. If the URL is that of a web page, the first
-// feed it announces is followed. Several subscriptions of one feed share it.
-func (n *Node) Subscribe(ctx context.Context, url string) (*Subscription, error) {
-	return nil, ErrClosed
+func New(ctx context.Context, c Config) (*Node, error) {
+	c = c.withDefaults()
+	n := &Node{config: c}
+	if err := n.assemble(ctx); err != nil {
+		return nil, err
+	}
+	n.life.start = time.Now()
+	n.life.ctx, n.life.cancel = context.WithCancel(context.Background())
+	looping := make(chan struct{})
+	n.intake.loop = looping
+	go func() {
+		defer close(looping)
+		_ = n.loop.Run(n.life.ctx) // its only error is to be called twice
+	}()
+	go n.intake.run()
+	if err := n.net.Start(ctx, n.loop); err != nil {
+		n.Close()
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	if err := n.resume(ctx); err != nil {
+		n.Close()
+		return nil, err
+	}
+	n.life.tasks.Go(n.desk.run)
+	n.life.tasks.Go(n.keepHouse)
+	return n, nil
 }
 
-// Unsubscribe leaves a feed and forgets it. Its subscriptions end.
-func (n *Node) Unsubscribe(ctx context.Context, url string) error { return ErrClosed }
-
-// Publish pushes what is new in doc, the feed at url as its conventional
-// document, signed by id. It returns when 3 other nodes, or all where there are
-// fewer, hold what was pushed, or with ErrNotHeld when ctx ends before that:
-// then the receipt says how far it came, and nothing is lost by trying again.
-// It promises no heartbeats; a Publisher does.
-func (n *Node) Publish(ctx context.Context, id *signing.Identity, url string, doc []byte) (Receipt, error) {
-	return Receipt{}, ErrClosed
-}
-
-// Publisher begins to publish the feed at url in the name of id, and keeps
-// sending heartbeats until it is closed.
-func (n *Node) Publisher(ctx context.Context, id *signing.Identity, url string, c PublisherConfig) (*Publisher, error) {
-	return nil, ErrClosed
+// assemble makes the parts. None of them runs yet.
+func (n *Node) assemble(ctx context.Context) (err error) {
+	if n.id, err = nodeKey(n.config.Dir); err != nil {
+		return err
+	}
+	if n.http, err = fetch.New(n.config.Fetch); err != nil {
+		return err
+	}
+	if n.codec, err = newCodec(); err != nil {
+		return err
+	}
+	known, err := n.config.Store.Peers(ctx, 256)
+	if err != nil {
+		return fmt.Errorf("read the peers met before: %w", err)
+	}
+	overlay := n.config.Overlay
+	overlay.Key, overlay.Log = n.id.PrivateKey(), n.config.Log
+	for _, p := range known {
+		overlay.Remembered = append(overlay.Remembered, kad.Peer{ID: p.ID, Addrs: p.Addrs})
+	}
+	if n.net, err = kad.New(overlay); err != nil {
+		return err
+	}
+	n.desk, n.intake = newDesk(n), newIntake(n)
+	n.loop = live.New(n.net, live.Config{
+		Tree:    tree.Config{Leaf: overlay.Client},
+		Judge:   n.judge,
+		Deliver: n.intake.deliver,
+		Keep:    n.intake.keep,
+		Notice:  n.notice,
+		Log:     n.config.Log,
+	})
+	return nil
 }
 
 // ID returns the node's peer ID as text.
-func (n *Node) ID() string { return "" }
+func (n *Node) ID() string { return idText(n.net.Self()) }
 
 // Addrs returns full multiaddrs by which others can join through this node.
-func (n *Node) Addrs() []string { return nil }
+func (n *Node) Addrs() []string { return n.net.Addrs() }
 
 // Connect joins through the node at a full multiaddr.
-func (n *Node) Connect(ctx context.Context, multiaddr string) error { return ErrClosed }
+func (n *Node) Connect(ctx context.Context, multiaddr string) error {
+	return n.net.Connect(ctx, multiaddr)
+}
 
 // Close leaves the network and ends subscriptions and publishers. What was
 // received is in the store when it returns, within about two seconds.
-func (n *Node) Close() error { return nil }
+func (n *Node) Close() error {
+	n.life.closed.Do(func() { n.life.err = n.close() })
+	return n.life.err
+}
+
+func (n *Node) close() error {
+	n.savePeers()
+	n.life.cancel()
+	n.life.tasks.Wait()
+	<-n.intake.loop
+	n.intake.close()
+	n.desk.end()
+	err := n.net.Close()
+	n.http.Close()
+	n.codec.close()
+	return err
+}
+
+// keepHouse does what is to be done once in a while.
+func (n *Node) keepHouse() {
+	minute := time.NewTicker(time.Minute)
+	defer minute.Stop()
+	for {
+		select {
+		case <-n.life.ctx.Done():
+			return
+		case now := <-minute.C:
+			n.savePeers()
+			if err := n.config.Store.Expire(n.life.ctx, now); err != nil && n.life.ctx.Err() == nil {
+				n.config.Log.Warn("cannot drop expired events from the store", "error", err)
+			}
+		}
+	}
+}
+
+func (n *Node) savePeers() {
+	var peers []store.Peer
+	now := time.Now()
+	for _, p := range n.net.Peers() {
+		peers = append(peers, store.Peer{ID: p.ID, Addrs: p.Addrs, Seen: now})
+	}
+	if len(peers) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := n.config.Store.PutPeers(ctx, peers); err != nil {
+		n.config.Log.Warn("cannot remember the peers met", "error", err)
+	}
+}
+
+// idText is how people write a node's identity; nobody's is empty.
+func idText(id overlay.ID) string {
+	if id == "" {
+		return ""
+	}
+	return peer.ID(id).String()
+}
+
+func idTexts(ids []overlay.ID) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = idText(id)
+	}
+	return texts
+}

@@ -2,9 +2,14 @@ package feedtree
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"time"
 
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
 )
 
 // PublisherConfig sets up a Publisher.
@@ -14,25 +19,167 @@ type PublisherConfig struct {
 	TTL time.Duration
 }
 
-// Publisher publishes one feed and keeps its promise of heartbeats.
-type Publisher struct{ url string }
+const defaultTTL = 15 * time.Minute
 
-// Receipt says what was pushed and how far it came.
-type Receipt struct {
-	Group   multicast.Group // of the feed
-	Stamp   multicast.Stamp // of the last event; zero if there was never any
-	Items   int             // new items pushed by this call
-	Holders int             // other nodes that hold the last event durably
-	Wanted  int             // how many were wanted: 3, or all where fewer are known
+// Publisher publishes one feed and keeps its promise of heartbeats.
+type Publisher struct {
+	node   *Node
+	url    string
+	ch     *channel
+	author *author
+	ttl    time.Duration // 0: nothing is promised
+	once   sync.Once
+	done   chan struct{}
+}
+
+// Publisher begins to publish the feed at url in the name of id, with a
+// heartbeat that says so, and keeps sending heartbeats until it is closed
+// (FeedTree §4.3: the publisher must generate a heartbeat if the maximum
+// interval passes without an event).
+func (n *Node) Publisher(ctx context.Context, id *signing.Identity, url string, c PublisherConfig) (*Publisher, error) {
+	if c.TTL == 0 {
+		c.TTL = defaultTTL
+	}
+	if c.TTL < time.Second || c.TTL > signing.MaxTTL {
+		return nil, fmt.Errorf("publish %s: a TTL of %v, want 1s to %v", url, c.TTL, signing.MaxTTL)
+	}
+	p, err := n.speaker(ctx, id, url, wholeSeconds(c.TTL))
+	if err != nil {
+		return nil, err
+	}
+	if err := p.beat(ctx); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("publish %s: %w", p.url, err)
+	}
+	n.desk.post(func(*desk) { n.background(p.keepBeating) })
+	return p, nil
 }
 
 // URL returns the canonical URL that is published.
 func (p *Publisher) URL() string { return p.url }
 
-// Push pushes what is new in doc. It is Node.Publish with heartbeats after it.
-func (p *Publisher) Push(ctx context.Context, doc []byte) (Receipt, error) {
-	return Receipt{}, ErrClosed
+// Close ends the heartbeats. Subscribers miss them after twice the TTL.
+func (p *Publisher) Close() error {
+	p.once.Do(func() {
+		close(p.done)
+		p.node.desk.post(func(d *desk) {
+			p.ch.publishing--
+			d.arm(p.ch)
+		})
+	})
+	return nil
 }
 
-// Close ends the heartbeats. Subscribers miss them after twice the TTL.
-func (p *Publisher) Close() error { return nil }
+// keepBeating says that there is no news whenever there was none for too long.
+func (p *Publisher) keepBeating(ctx context.Context) {
+	every := p.ttl - p.ttl/10
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.done:
+			return
+		case <-timer.C:
+		}
+		silent := p.node.life.now() - time.Duration(p.author.said.Load())
+		if silent >= every {
+			if err := p.beat(ctx); err != nil {
+				p.node.complain(ctx, "cannot send a heartbeat", p.url, err)
+			}
+			silent = 0
+		}
+		timer.Reset(every - silent)
+	}
+}
+
+func (p *Publisher) beat(ctx context.Context) error {
+	_, err := p.author.say(ctx, &statement{role: signing.Publisher, ttl: p.ttl, ledger: p.ch.ledger})
+	if err == nil {
+		p.spoke("", false)
+	}
+	return err
+}
+
+// spoke tells the desk that the publisher gave a sign of life.
+func (p *Publisher) spoke(title string, changed bool) {
+	p.node.desk.post(func(d *desk) {
+		ch := p.ch
+		ch.sched.Published(d.now(), 0, p.ttl)
+		ch.standing.extend(time.Now().Add(2 * p.ttl))
+		if title != "" {
+			ch.count.title = title
+		}
+		if changed {
+			ch.count.items = -1
+			ch.wakeSubs()
+		}
+		ch.refresh(changed)
+		d.arm(ch)
+	})
+}
+
+// speaker makes this node speak for a feed.
+func (n *Node) speaker(ctx context.Context, id *signing.Identity, url string, ttl time.Duration) (*Publisher, error) {
+	canonical, err := feed.Canonical(url)
+	if err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	if ok, why := n.config.Public(canonical); !ok {
+		return nil, fmt.Errorf("publish %s: %w: %s", canonical, ErrLocal, why)
+	}
+	n.opening.Lock()
+	defer n.opening.Unlock()
+	p := &Publisher{node: n, url: canonical, ttl: ttl, done: make(chan struct{})}
+	if p.ch, err = n.stage(ctx, canonical); err != nil {
+		return nil, fmt.Errorf("publish %s: %w", canonical, err)
+	}
+	if err := p.claim(ctx, id); err != nil {
+		return nil, fmt.Errorf("publish %s: %w", canonical, err)
+	}
+	p.author = n.author(id, p.ch.group)
+	return p, n.desk.ask(ctx, func(d *desk) {
+		if d.channels[canonical] != p.ch {
+			d.add(p.ch)
+		}
+		p.ch.publishing++
+		rec := p.ch.ledger.record()
+		p.ch.standing.pin(rec.Pin)
+		d.settle(p.ch, rec)
+		p.ch.refresh(false)
+		d.arm(p.ch)
+	})
+}
+
+// stage returns the channel of a feed, made from what the store knows if nobody
+// follows it here.
+func (n *Node) stage(ctx context.Context, url string) (ch *channel, err error) {
+	err = n.desk.ask(ctx, func(d *desk) { ch = d.channels[url] })
+	if err != nil || ch != nil {
+		return ch, err
+	}
+	rec, ok, err := n.config.Store.Feed(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		rec = store.Feed{URL: url, Group: multicast.GroupOf(url), Interval: n.config.Polling.Min}
+	}
+	return n.newChannel(rec, 0), nil
+}
+
+// claim pins the feed's key to the one that speaks for it here.
+func (p *Publisher) claim(ctx context.Context, id *signing.Identity) error {
+	pin := store.Pin{Fingerprint: id.Public().Fingerprint(), How: pinManual, Since: time.Now()}
+	held := p.ch.ledger.record().Pin
+	if held.How == pinHTTPS && held.Fingerprint != pin.Fingerprint {
+		return fmt.Errorf("its document announces the key %v and this is %v: use that key, or announce this one",
+			signing.Fingerprint(held.Fingerprint), signing.Fingerprint(pin.Fingerprint))
+	}
+	if held.How == pinHTTPS {
+		return nil
+	}
+	_, err := p.ch.ledger.write(ctx, store.Batch{}, func(rec *store.Feed) { rec.Pin, rec.Local = pin, "" })
+	return err
+}

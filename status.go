@@ -1,7 +1,16 @@
 package feedtree
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/schedule"
+	"github.com/feedtree/feedtree/signing"
 )
 
 // Status is a node as it sees itself, for people and for programs as JSON.
@@ -36,7 +45,7 @@ type FeedStatus struct {
 	LastEvent      time.Time     `json:"last_event"`      // news or heartbeat, from the tree
 	LastFetch      time.Time     `json:"last_fetch"`      // when the origin last answered
 	NextPoll       time.Time     `json:"next_poll"`       // unless somebody is heard before
-	Read           time.Time     `json:"read"`            // when the document was last asked for
+	Read           time.Time     `json:"read"`            // when the document was last asked for, to the hour
 
 	Publisher string            `json:"publisher"` // fingerprint of the feed's key
 	Live      bool              `json:"live"`      // the publisher keeps its promise of heartbeats
@@ -56,8 +65,138 @@ const (
 	RolePublisher  Role = "publisher"  // publishes it
 )
 
+// MarshalJSON writes times that are not known as null.
+func (f FeedStatus) MarshalJSON() ([]byte, error) {
+	type plain FeedStatus
+	known := func(t time.Time) *time.Time {
+		if t.IsZero() {
+			return nil
+		}
+		return &t
+	}
+	return json.Marshal(struct {
+		plain
+		LastEvent *time.Time `json:"last_event"`
+		LastFetch *time.Time `json:"last_fetch"`
+		NextPoll  *time.Time `json:"next_poll"`
+		Read      *time.Time `json:"read"`
+	}{plain(f), known(f.LastEvent), known(f.LastFetch), known(f.NextPoll), known(f.Read)})
+}
+
 // Status returns the node's status.
-func (n *Node) Status() Status { return Status{} }
+func (n *Node) Status() Status {
+	s := Status{
+		PeerID: n.ID(), Addrs: n.Addrs(), Peers: len(n.net.Connected()), Since: n.life.start,
+		Feeds: n.feedStatus(""), Counts: n.net.Counters(),
+	}
+	trees, refused := n.loop.Counters()
+	s.Refused = maps.Clone(refused)
+	for name, count := range map[string]uint64{
+		"tree_delivered": trees.Delivered, "tree_duplicates": trees.Duplicates, "tree_stale": trees.Stale,
+		"tree_gaps": trees.Gaps, "tree_recovered": trees.Recovered, "tree_missing": trees.Missing,
+		"tree_rejoins": trees.Rejoins, "tree_loops_broken": trees.LoopsBroken,
+	} {
+		s.Counts[name] = count
+	}
+	for why, count := range map[string]uint64{
+		"tree: joins": trees.Refused, "tree: unasked": trees.Unasked,
+		"tree: too many sources": trees.LinesFull, "tree: malformed": trees.Malformed,
+	} {
+		if count > 0 {
+			s.Refused[why] = count
+		}
+	}
+	return s
+}
 
 // Feed returns the status of one feed, false if it is not followed.
-func (n *Node) Feed(url string) (FeedStatus, bool) { return FeedStatus{}, false }
+func (n *Node) Feed(url string) (FeedStatus, bool) {
+	canonical, err := feed.Canonical(url)
+	if err != nil {
+		return FeedStatus{}, false
+	}
+	if all := n.feedStatus(canonical); len(all) == 1 {
+		return all[0], true
+	}
+	return FeedStatus{}, false
+}
+
+// feedStatus describes one feed, or all by URL.
+func (n *Node) feedStatus(url string) []FeedStatus {
+	var all []FeedStatus
+	var channels []*channel
+	_ = n.desk.ask(context.Background(), func(d *desk) { // after Close there are no feeds
+		for _, ch := range d.channels {
+			if url == "" || ch.url == url {
+				all = append(all, d.describe(ch))
+				channels = append(channels, ch)
+			}
+		}
+	})
+	for i := range all {
+		n.locate(&all[i], channels[i])
+		n.countItems(&all[i], channels[i])
+	}
+	slices.SortFunc(all, func(a, b FeedStatus) int { return cmp.Compare(a.URL, b.URL) })
+	return all
+}
+
+// describe is what the desk knows.
+func (d *desk) describe(ch *channel) FeedStatus {
+	rec, now := ch.ledger.record(), d.now()
+	s := FeedStatus{
+		URL: ch.url, Title: ch.count.title, Group: ch.group.String(), Role: d.role(ch),
+		Items:          ch.count.items,
+		EventsReceived: ch.count.events, BeatsReceived: ch.count.beats, OriginRequests: ch.count.requests,
+		Interval: ch.sched.Interval(), LastEvent: ch.count.lastEvent, LastFetch: rec.Fetched, Read: rec.Read,
+		Live: ch.sched.Live(now), Local: rec.Local, Failure: rec.Failure, Refused: ch.standing.refused.all(),
+		Children: []string{},
+	}
+	if at := ch.deadline(); at != schedule.Never {
+		s.NextPoll = d.node.life.wall(max(at, now))
+	}
+	if rec.Pin.How != "" {
+		s.Publisher = signing.Fingerprint(rec.Pin.Fingerprint).String()
+	}
+	return s
+}
+
+func (d *desk) role(ch *channel) Role {
+	switch {
+	case ch.publishing > 0:
+		return RolePublisher
+	case ch.local():
+		return RoleLocal
+	case ch.sched.Active(d.now()):
+		return RoleVolunteer
+	}
+	return RoleSubscriber
+}
+
+// locate adds the feed's place in its tree.
+func (n *Node) locate(s *FeedStatus, ch *channel) {
+	t, ok := n.loop.Group(ch.group)
+	if !ok || s.Role == RoleLocal {
+		return
+	}
+	s.Root, s.Attached, s.Parent, s.Children = t.Root, t.Attached, idText(t.Parent), idTexts(t.Children)
+}
+
+// countItems asks the store how many items there are, if that changed.
+func (n *Node) countItems(s *FeedStatus, ch *channel) {
+	if s.Items >= 0 {
+		return
+	}
+	version := ch.facts.Load().state.Version
+	count, err := n.config.Store.Count(n.life.ctx, ch.url)
+	if err != nil {
+		n.complain(n.life.ctx, "cannot count items", ch.url, err)
+		count = 0
+	}
+	s.Items = count
+	n.desk.post(func(*desk) {
+		if ch.facts.Load().state.Version == version {
+			ch.count.items = count
+		}
+	})
+}

@@ -2,7 +2,10 @@ package feedtree
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/feedtree/feedtree/feed"
@@ -10,7 +13,17 @@ import (
 )
 
 // Subscription is one interest in a feed.
-type Subscription struct{ url string }
+type Subscription struct {
+	node *Node
+	ch   *channel
+	url  string
+	wake chan struct{} // the store holds something new
+	seen int64         // how far Items came; its caller's
+
+	once sync.Once
+	done chan struct{} // closed when the subscription has ended
+	why  error         // set before; nil if it was closed
+}
 
 // Update is an item that arrived, new or changed.
 type Update struct {
@@ -22,23 +35,6 @@ type Update struct {
 	Received   time.Time
 }
 
-// DocState says how much a document can be relied on.
-type DocState struct {
-	// Version grows whenever Document may return something else than before.
-	// It means nothing beyond this process.
-	Version uint64
-
-	Fetched   time.Time // when the origin last answered this node; zero: never
-	LastEvent time.Time // when the tree last brought an event or heartbeat; zero: never
-	Stale     bool      // neither the tree nor the origin vouched for it lately
-	Local     string    // why the feed stays out of the overlay, or ""
-	Failure   string    // what is wrong now, as a sentence, or ""
-
-	// Trust says for each item's key why it is believed. Only Document fills
-	// it in.
-	Trust map[string]store.Trust
-}
-
 // URL returns the feed's canonical URL, which may differ from the one
 // subscribed to.
 func (s *Subscription) URL() string { return s.url }
@@ -46,23 +42,91 @@ func (s *Subscription) URL() string { return s.url }
 // Items yields what arrives from the call of Subscribe on, in order of arrival,
 // until ctx ends, the subscription is closed or the feed unsubscribed; only the
 // last is an error, which ends it. A slow consumer loses nothing: items wait in
-// the store. Items continues where a former call of it stopped.
+// the store. Items continues where a former call of it stopped; it is not for
+// several goroutines at once.
 func (s *Subscription) Items(ctx context.Context) iter.Seq2[Update, error] {
-	return func(yield func(Update, error) bool) { yield(Update{}, ErrClosed) }
+	return func(yield func(Update, error) bool) {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.done:
+				if s.why != nil {
+					yield(Update{Feed: s.url}, s.why)
+				}
+				return
+			default:
+			}
+			fresh, err := s.fresh(ctx)
+			if err != nil && ctx.Err() == nil {
+				yield(Update{Feed: s.url}, err)
+				return
+			}
+			for _, r := range fresh {
+				s.seen = r.Seen
+				if u, err := update(r); !yield(u, err) || err != nil {
+					return
+				}
+			}
+			select {
+			case <-s.wake:
+			case <-ctx.Done():
+			case <-s.done:
+			}
+		}
+	}
 }
 
-// Document returns the newest document: the origin's channel with the items
-// that the origin, the publisher and volunteers brought, the newest first.
-// Asking for it marks the feed as read.
-func (s *Subscription) Document(ctx context.Context) (*feed.Feed, DocState, error) {
-	return nil, DocState{}, ErrClosed
+// fresh reads what the store took in since the last look, oldest first.
+func (s *Subscription) fresh(ctx context.Context) ([]store.Item, error) {
+	for limit := 16; ; limit *= 4 {
+		items, err := s.node.config.Store.Items(ctx, s.url, limit)
+		if err != nil {
+			return nil, fmt.Errorf("items of %s: %w", s.url, err)
+		}
+		old := slices.IndexFunc(items, func(it store.Item) bool { return it.Seen <= s.seen })
+		if old < 0 && len(items) == limit {
+			continue // there may be more
+		}
+		if old >= 0 {
+			items = items[:old]
+		}
+		slices.Reverse(items)
+		return items, nil
+	}
+}
+
+func update(r store.Item) (Update, error) {
+	it, err := itemOf(r)
+	return Update{
+		Feed: r.Feed, Item: it, Trust: r.Trust, Source: r.Source, Epoch: r.Epoch, Seq: r.Seq, Received: r.Received,
+	}, err
 }
 
 // State returns the state of the document without building it, from memory.
-func (s *Subscription) State() DocState { return DocState{} }
+func (s *Subscription) State() DocState {
+	f := s.ch.facts.Load()
+	state := f.state
+	state.Stale = time.Now().After(f.freshUntil)
+	return state
+}
 
 // Status describes the feed.
-func (s *Subscription) Status() FeedStatus { return FeedStatus{} }
+func (s *Subscription) Status() FeedStatus {
+	status, _ := s.node.Feed(s.url)
+	return status
+}
 
 // Close ends the subscription, not the feed: see Node.Unsubscribe.
-func (s *Subscription) Close() error { return nil }
+func (s *Subscription) Close() error {
+	s.end(nil)
+	s.node.desk.post(func(*desk) { delete(s.ch.subs, s) })
+	return nil
+}
+
+func (s *Subscription) end(why error) {
+	s.once.Do(func() {
+		s.why = why
+		close(s.done)
+	})
+}

@@ -174,6 +174,15 @@ func (v *Volunteer) SetInterval(now, interval time.Duration) {
 	}
 }
 
+// SetOff changes whether this node may poll for others.
+func (v *Volunteer) SetOff(now time.Duration, off bool) {
+	if off != v.cfg.Off {
+		v.cfg.Off = off
+		v.own.untold = v.own.untold && !off
+		v.plan(now)
+	}
+}
+
 // NotBefore forbids polls before a time: the origin asked for it.
 func (v *Volunteer) NotBefore(now, at time.Duration) {
 	if at > v.after {

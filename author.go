@@ -1,0 +1,193 @@
+package feedtree
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
+)
+
+// authors finds the one author of each line this node writes.
+type authors struct{ byLine sync.Map } // lineKey → *author
+
+type lineKey struct {
+	group  multicast.Group
+	source signing.PublicKey
+}
+
+// author writes one line: what one identity says in one group. Statements are
+// made one after the other, each stored before it is sent, so that the line can
+// neither fork nor have a hole.
+type author struct {
+	node  *Node
+	id    *signing.Identity
+	group multicast.Group
+	said  atomic.Int64 // when it last spoke, by the node's clock
+
+	mu     sync.Mutex
+	line   signing.Line
+	loaded bool
+}
+
+func (n *Node) author(id *signing.Identity, g multicast.Group) *author {
+	key := lineKey{g, id.Public()}
+	a, _ := n.authors.byLine.LoadOrStore(key, &author{node: n, id: id, group: g})
+	return a.(*author)
+}
+
+// statement is what an author is to say: an event if there is a payload, else a
+// heartbeat.
+type statement struct {
+	role    signing.Role
+	payload []byte
+	media   signing.Media
+	ttl     time.Duration
+	want    int
+	told    []store.Item          // the items in the payload
+	batch   store.Batch           // to be stored with it
+	change  func(*store.Feed)     // of the feed's record, with it
+	ledger  *ledger               // where, if there is a record
+	before  func(multicast.Stamp) // called when it is stored, before it is sent
+	added   []store.Item          // what the store found new
+}
+
+// say signs, stores and sends.
+func (a *author) say(ctx context.Context, s *statement) (multicast.Stamp, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.load(ctx); err != nil {
+		return multicast.Stamp{}, err
+	}
+	env, next, err := a.seal(s)
+	if err != nil {
+		return multicast.Stamp{}, fmt.Errorf("sign: %w", err)
+	}
+	if err := a.store(ctx, s, env, next); err != nil {
+		return multicast.Stamp{}, err
+	}
+	a.line = next
+	a.said.Store(int64(a.node.life.now()))
+	stamp := stampOf(env)
+	if s.before != nil {
+		s.before(stamp)
+	}
+	// From here on it is said, whatever becomes of the sending.
+	if err := a.node.loop.Publish(ctx, env.Wire(), s.want); err != nil {
+		return stamp, fmt.Errorf("hand the event to the tree: %w", err)
+	}
+	return stamp, nil
+}
+
+func (a *author) seal(s *statement) (*signing.Envelope, signing.Line, error) {
+	h := signing.Header{
+		Role: s.role, Media: s.media, Group: a.group, TTL: wholeSeconds(s.ttl), Time: time.Now(),
+	}
+	if s.payload != nil {
+		h.Coding = signing.Zstd
+		a.line.Event(&h)
+	} else {
+		a.line.Heartbeat(&h)
+	}
+	wire, err := a.id.Seal(h, s.payload)
+	if err != nil {
+		return nil, a.line, err
+	}
+	env, err := signing.Open(wire)
+	if err != nil {
+		return nil, a.line, err
+	}
+	next, err := a.line.Advance(env)
+	return env, next, err
+}
+
+func (a *author) store(ctx context.Context, s *statement, env *signing.Envelope, next signing.Line) (err error) {
+	b := s.batch
+	for i := range s.told {
+		s.told[i].Source, s.told[i].Epoch, s.told[i].Seq = env.Key, env.Epoch, env.Seq
+	}
+	b.Items = append(s.told, b.Items...)
+	b.Envelopes = append(b.Envelopes, stored(env))
+	b.Cursors = append(b.Cursors, store.Cursor{Group: a.group, Source: env.Key, Epoch: env.Epoch, Seq: env.Seq})
+	b.Line = &store.Line{Group: a.group, Source: env.Key, Epoch: next.Epoch, Seq: next.Seq, Head: next.Head, Beat: next.Beat}
+	if s.ledger != nil {
+		s.added, err = s.ledger.write(ctx, b, s.change)
+	} else {
+		s.added, err = a.node.config.Store.Apply(ctx, b)
+	}
+	if err != nil {
+		a.loaded = false // whatever the store holds now is where the line is
+		return fmt.Errorf("store before sending: %w", err)
+	}
+	return nil
+}
+
+// load finds where the line was left, or begins it.
+func (a *author) load(ctx context.Context) error {
+	if a.loaded {
+		return nil
+	}
+	lines, err := a.node.config.Store.Lines(ctx, a.group)
+	if err != nil {
+		return fmt.Errorf("read the line: %w", err)
+	}
+	a.line = signing.Line{}
+	for _, l := range lines {
+		if l.Source == a.id.Public() {
+			a.line = signing.Line{Epoch: l.Epoch, Seq: l.Seq, Head: l.Head, Beat: l.Beat}
+		}
+	}
+	if a.line.Epoch == 0 {
+		a.line = a.line.Bump(time.Now())
+	}
+	a.loaded = true
+	return nil
+}
+
+// repeat sends the line's last event again and returns its stamp; a zero one if
+// there is none.
+func (a *author) repeat(ctx context.Context, want int, before func(multicast.Stamp)) (multicast.Stamp, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.load(ctx); err != nil || a.line.Seq == 0 {
+		return multicast.Stamp{}, err
+	}
+	held, err := a.node.config.Store.Envelopes(ctx, a.group, -1)
+	if err != nil {
+		return multicast.Stamp{}, err
+	}
+	stamp := multicast.Stamp{Source: multicast.Source(a.id.Public()), Epoch: a.line.Epoch, Seq: a.line.Seq}
+	if before != nil {
+		before(stamp)
+	}
+	for _, e := range held {
+		if e.Source == stamp.Source && e.Epoch == stamp.Epoch && e.Seq == stamp.Seq && e.Beat == 0 {
+			return stamp, a.node.loop.Publish(ctx, e.Wire, want)
+		}
+	}
+	return stamp, nil // too old to be held: others have got it from each other since
+}
+
+func stampOf(env *signing.Envelope) multicast.Stamp {
+	s := multicast.Stamp{Source: multicast.Source(env.Key), Epoch: env.Epoch, Seq: env.Seq}
+	if env.Kind == signing.Heartbeat {
+		s.Beat = uint64(env.Time.UnixMilli())
+	}
+	return s
+}
+
+func stored(env *signing.Envelope) store.Envelope {
+	s := stampOf(env)
+	return store.Envelope{
+		Group: env.Group, Source: env.Key, Epoch: s.Epoch, Seq: s.Seq, Beat: s.Beat, Wire: env.Wire(),
+	}
+}
+
+// wholeSeconds rounds a promise up: it must not be broken by rounding.
+func wholeSeconds(d time.Duration) time.Duration {
+	return min((d+time.Second-1)/time.Second*time.Second, signing.MaxTTL)
+}

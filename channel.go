@@ -1,0 +1,151 @@
+package feedtree
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/feedtree/feedtree/feed/schedule"
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/tree"
+)
+
+// channel is one feed this node follows or publishes. The desk owns it; ledger,
+// standing and facts are safe for anybody.
+type channel struct {
+	url        string
+	group      multicast.Group
+	ledger     *ledger
+	standing   *standing
+	sched      *schedule.Volunteer
+	facts      atomic.Pointer[facts]
+	work       work
+	count      counts
+	subs       map[*Subscription]struct{}
+	publishing int // publishers of this node that speak for it
+	alarm      alarm
+}
+
+// work is what the channel's origin is asked for.
+type work struct {
+	busy    bool
+	quiet   bool          // this node may not poll for others
+	told    bool          // all that the origin's document holds is known in the tree
+	askAt   time.Duration // a fetch out of turn, 0: none
+	askedAt time.Duration // when the last such fetch was begun
+	asked   bool
+	nudge   bool // the fetch out of turn is about an unknown key
+}
+
+// counts is what a status shows.
+type counts struct {
+	events, beats uint64
+	requests      uint64
+	lastEvent     time.Time
+	title         string
+	items         int // -1: to be counted
+}
+
+// facts is what Subscription.State reads at any time. It is replaced, never
+// changed.
+type facts struct {
+	state      DocState
+	freshUntil time.Time
+}
+
+func (n *Node) newChannel(rec store.Feed, requests uint64) *channel {
+	ch := &channel{
+		url:      rec.URL,
+		group:    multicast.Group(rec.Group),
+		ledger:   newLedger(n.config.Store, rec),
+		standing: newStanding(rec.URL, rec.Pin),
+		subs:     map[*Subscription]struct{}{},
+		count:    counts{requests: requests, items: -1},
+	}
+	ch.alarm.pos = -1
+	return ch
+}
+
+// local reports whether the feed stays out of the overlay.
+func (ch *channel) local() bool { return ch.ledger.record().Local != "" }
+
+// refresh makes State say what is true now. changed says that Document may
+// return something else than before.
+func (ch *channel) refresh(changed bool) {
+	rec := ch.ledger.record()
+	f := facts{state: DocState{
+		Version: 1, Fetched: rec.Fetched, LastEvent: ch.count.lastEvent, Local: rec.Local, Failure: rec.Failure,
+	}}
+	if old := ch.facts.Load(); old != nil {
+		f.state.Version = old.state.Version
+	}
+	if changed {
+		f.state.Version++
+	}
+	vouched := rec.Fetched
+	if ch.count.lastEvent.After(vouched) {
+		vouched = ch.count.lastEvent
+	}
+	f.freshUntil = vouched.Add(2*rec.Interval + 10*time.Second)
+	if live := time.UnixMilli(ch.standing.live.Load()); live.After(f.freshUntil) {
+		f.freshUntil = live
+	}
+	ch.facts.Store(&f)
+}
+
+// wakeSubs tells the subscriptions that the store holds something new.
+func (ch *channel) wakeSubs() {
+	for s := range ch.subs {
+		select {
+		case s.wake <- struct{}{}:
+		default: // it has not looked since the last time
+		}
+	}
+}
+
+// deadline is when the channel next wants to be looked at.
+func (ch *channel) deadline() time.Duration {
+	at := schedule.Never
+	if ch.work.busy {
+		return at
+	}
+	if ch.publishing == 0 && !ch.ledger.record().Asked.IsZero() {
+		at = ch.sched.Deadline()
+	}
+	if ch.work.askAt != 0 {
+		at = min(at, ch.work.askAt)
+	}
+	return at
+}
+
+// missing asks the origin soon for what no node in the tree had (FeedTree
+// §4.5.2: the fallback).
+func (d *desk) missing(n tree.Notice) {
+	ch := d.groups[n.Group]
+	if ch == nil || ch.work.askAt != 0 || ch.publishing > 0 {
+		return
+	}
+	soon := d.now() + d.upTo(min(2*time.Second, ch.sched.Interval()/2))
+	if ch.work.asked {
+		soon = max(soon, ch.work.askedAt+max(ch.sched.Interval()/2, 5*time.Second))
+	}
+	ch.work.askAt = soon
+	d.arm(ch)
+}
+
+// nudge asks the origin who may speak for the feed: somebody unknown does.
+func (d *desk) nudge(url string) {
+	ch := d.channels[url]
+	if ch == nil {
+		return
+	}
+	at := d.now()
+	if ch.work.asked {
+		at = max(at, ch.work.askedAt+max(ch.sched.Interval(), time.Minute))
+	}
+	if ch.work.askAt == 0 || at < ch.work.askAt {
+		ch.work.askAt = at
+	}
+	ch.work.nudge = true
+	d.arm(ch)
+}

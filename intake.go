@@ -1,0 +1,209 @@
+package feedtree
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/feedtree/feedtree/feed/schedule"
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
+)
+
+const (
+	intakeRoom  = 256 // events that wait to be stored; more make the tree wait
+	intakeBatch = 64  // events stored in one transaction
+	leaseTime   = time.Hour
+)
+
+// intake is the way of events from the tree into the store. One goroutine takes
+// whatever waits, writes it in one transaction, and only then tells anybody.
+type intake struct {
+	node  *Node
+	queue chan arrival
+	loop  chan struct{} // closed when the loop has ended: nothing more comes
+	done  chan struct{} // closed when all that came is stored
+}
+
+// arrival is an event that came: one of a feed followed here, or one to be held
+// for others.
+type arrival struct {
+	env    *signing.Envelope
+	via    multicast.Via
+	cursor uint64
+	kept   bool
+}
+
+func newIntake(n *Node) *intake {
+	return &intake{node: n, queue: make(chan arrival, intakeRoom), done: make(chan struct{})}
+}
+
+// deliver is called by the loop. It blocks while the store is behind.
+func (in *intake) deliver(d multicast.Delivery, env *signing.Envelope) {
+	in.queue <- arrival{env: env, via: d.Via, cursor: d.Cursor}
+}
+
+func (in *intake) keep(_ multicast.Event, env *signing.Envelope) {
+	in.queue <- arrival{env: env, kept: true}
+}
+
+// close waits until all that came is stored. The loop has ended.
+func (in *intake) close() {
+	close(in.queue)
+	<-in.done
+}
+
+func (in *intake) run() {
+	defer close(in.done)
+	for first := range in.queue {
+		batch := []arrival{first}
+		for len(batch) < intakeBatch && len(in.queue) > 0 {
+			batch = append(batch, <-in.queue) // there is no other reader
+		}
+		in.take(batch)
+	}
+}
+
+// heard is what one event means to the desk, once it is stored.
+type heard struct {
+	url    string
+	env    *signing.Envelope
+	ago    time.Duration
+	speaks bool // it is the publisher's own
+}
+
+// take stores arrivals and tells the desk and the tree.
+func (in *intake) take(arrivals []arrival) {
+	ctx := context.Background() // what was taken from the tree is stored even while the node closes
+	n := in.node
+	var batch store.Batch
+	var all []heard
+	for _, a := range arrivals {
+		if h, ok := in.read(a, &batch); ok {
+			all = append(all, h)
+		}
+	}
+	added, err := n.config.Store.Apply(ctx, batch)
+	if err != nil && len(arrivals) > 1 {
+		for _, a := range arrivals { // one of them may be of a feed dropped meanwhile
+			in.take([]arrival{a})
+		}
+		return
+	}
+	if err != nil {
+		if !errors.Is(err, store.ErrFeed) {
+			n.config.Log.Error("cannot store an event that came", "error", err)
+		}
+		return
+	}
+	in.tell(arrivals, all, added)
+}
+
+// tell says what is stored now.
+func (in *intake) tell(arrivals []arrival, all []heard, added []store.Item) {
+	n := in.node
+	changed := map[string]bool{}
+	for _, it := range added {
+		changed[it.Feed] = true
+	}
+	if n.durable() {
+		for _, a := range arrivals {
+			if a.env.Kind == signing.Event {
+				_ = n.loop.Stored(a.env.Group, stampOf(a.env)) // fails only once the loop has ended
+			}
+		}
+	}
+	if len(all) > 0 {
+		n.desk.post(func(d *desk) { d.heard(all, changed) })
+	}
+}
+
+// read adds an arrival to a batch.
+func (in *intake) read(a arrival, b *store.Batch) (heard, bool) {
+	e := stored(a.env)
+	if a.kept {
+		e.Until = time.Now().Add(leaseTime)
+		b.Envelopes = append(b.Envelopes, e)
+		return heard{}, false
+	}
+	s := in.node.judges.of(a.env.Group)
+	if s == nil {
+		return heard{}, false // left meanwhile
+	}
+	now, p := time.Now(), s.policy.Load()
+	b.Envelopes = append(b.Envelopes, e)
+	b.Cursors = append(b.Cursors, store.Cursor{
+		Group: e.Group, Source: e.Source, Epoch: e.Epoch, Seq: a.cursor})
+	h := heard{url: s.url, env: a.env, speaks: p.speaks(a.env)}
+	if a.via != multicast.ViaTree {
+		h.ago = max(now.Sub(a.env.Time), 0)
+	}
+	if a.env.Kind == signing.Event {
+		items, err := in.items(s.url, a.env, p.trust(a.env), now)
+		if err != nil {
+			s.refused.count(whyPayload)
+		}
+		b.Items = append(b.Items, items...)
+	}
+	return h, true
+}
+
+func (in *intake) items(url string, env *signing.Envelope, trust store.Trust, now time.Time) ([]store.Item, error) {
+	f, err := in.node.codec.decode(env)
+	if err != nil {
+		return nil, err
+	}
+	items, err := records(url, f, f.Items, trust, now)
+	for i := range items {
+		items[i].Source, items[i].Epoch, items[i].Seq = env.Key, env.Epoch, env.Seq
+	}
+	return items, err
+}
+
+// heard does what events that came mean to the schedule and to readers.
+func (d *desk) heard(all []heard, changed map[string]bool) {
+	for _, h := range all {
+		ch := d.channels[h.url]
+		if ch == nil {
+			continue
+		}
+		if h.env.Kind == signing.Event {
+			ch.count.events++
+		} else {
+			ch.count.beats++
+		}
+		if at := time.Now().Add(-h.ago); at.After(ch.count.lastEvent) {
+			ch.count.lastEvent = at
+		}
+		d.outcome(ch, h)
+		news := changed[h.url]
+		if news {
+			ch.count.items = -1
+			ch.wakeSubs()
+		}
+		ch.refresh(news)
+		d.arm(ch)
+	}
+}
+
+// outcome counts an event as a poll's, or as the publisher's sign of life.
+func (d *desk) outcome(ch *channel, h heard) {
+	now := d.now()
+	if !h.speaks {
+		ch.sched.Heard(now, h.ago, schedule.Source(h.env.Key))
+		return
+	}
+	ch.sched.Published(now, h.ago, h.env.TTL)
+	ch.standing.extend(time.Now().Add(2*h.env.TTL - h.ago))
+}
+
+// durable reports whether the store outlives the process, which is what the
+// receipts that sources ask for mean.
+func (n *Node) durable() bool {
+	if s, ok := n.config.Store.(interface{ Durable() bool }); ok {
+		return s.Durable()
+	}
+	_, memory := n.config.Store.(*store.Memory)
+	return !memory
+}

@@ -1,0 +1,154 @@
+package feedtree
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/live"
+	"github.com/feedtree/feedtree/signing"
+)
+
+// maxAhead is how far a source's clock may be ahead of ours.
+const maxAhead = 5 * time.Minute
+
+// The reasons for which a verified event is refused.
+const (
+	whyFuture   = "from the future"
+	whyOtherKey = "not the feed's key"
+	whyLive     = "the publisher is live"
+	whyRole     = "unknown role"
+	whyPayload  = "unreadable payload"
+)
+
+// judges finds what decides about a group's events. It is read from many
+// goroutines for every event that comes, so it answers from memory and without
+// the desk.
+type judges struct{ byGroup sync.Map } // multicast.Group → *standing
+
+func (j *judges) of(g multicast.Group) *standing {
+	s, _ := j.byGroup.Load(g)
+	found, _ := s.(*standing)
+	return found
+}
+
+func (j *judges) set(g multicast.Group, s *standing) { j.byGroup.Store(g, s) }
+func (j *judges) drop(g multicast.Group)             { j.byGroup.Delete(g) }
+
+// standing is what one feed's events are judged by.
+type standing struct {
+	url     string
+	policy  atomic.Pointer[policy]
+	live    atomic.Int64 // Unix ms until which the publisher is
+	nudged  atomic.Bool  // the origin is being asked about an unknown key
+	refused tally
+}
+
+// policy is what is known of the feed's key. It is replaced, never changed.
+type policy struct {
+	pin store.Pin
+	// Until then a publisher's role is believed no more than a volunteer's: the
+	// origin was asked and names no key.
+	open time.Time
+}
+
+func (p *policy) keyed() bool { return p.pin.How != "" }
+
+func newStanding(url string, pin store.Pin) *standing {
+	s := &standing{url: url}
+	s.policy.Store(&policy{pin: pin})
+	return s
+}
+
+func (s *standing) pin(p store.Pin) { s.policy.Store(&policy{pin: p, open: s.policy.Load().open}) }
+
+// extend notes that the publisher is live until a time. Only the desk calls it.
+func (s *standing) extend(until time.Time) {
+	s.live.Store(max(s.live.Load(), until.UnixMilli()))
+}
+
+// openUntil lets unknown publishers speak as volunteers for a while.
+func (s *standing) openUntil(t time.Time) {
+	s.policy.Store(&policy{pin: s.policy.Load().pin, open: t})
+}
+
+// judge decides about an event whose signature is right.
+func (n *Node) judge(env *signing.Envelope) (live.Verdict, string) {
+	now := time.Now()
+	s := n.judges.of(env.Group)
+	verdict, why := live.Accept, "" // a node that only forwards knows no keys
+	switch {
+	case env.Time.After(now.Add(maxAhead)):
+		verdict, why = live.Refuse, whyFuture
+	case s != nil:
+		verdict, why = s.judge(env, now)
+	}
+	if s != nil && verdict == live.Refuse {
+		s.refused.count(why)
+	}
+	if verdict == live.Unknown && !s.nudged.Swap(true) {
+		n.desk.post(func(d *desk) { d.nudge(s.url) })
+	}
+	return verdict, why
+}
+
+func (s *standing) judge(env *signing.Envelope, now time.Time) (live.Verdict, string) {
+	p := s.policy.Load()
+	switch {
+	case env.Role == signing.Volunteer && p.keyed() && now.UnixMilli() < s.live.Load():
+		return live.Refuse, whyLive
+	case env.Role == signing.Volunteer:
+		return live.Accept, ""
+	case env.Role != signing.Publisher:
+		return live.Refuse, whyRole
+	case p.keyed() && p.speaks(env):
+		return live.Accept, ""
+	case p.keyed():
+		return live.Refuse, whyOtherKey
+	case now.Before(p.open):
+		return live.Accept, ""
+	}
+	return live.Unknown, ""
+}
+
+// speaks reports whether the envelope is the publisher's own.
+func (p *policy) speaks(env *signing.Envelope) bool {
+	return p.keyed() && env.Role == signing.Publisher &&
+		env.Key.Fingerprint() == signing.Fingerprint(p.pin.Fingerprint)
+}
+
+// trust is how far an accepted envelope is believed. A key that was seen over
+// plain HTTP could be anybody's.
+func (p *policy) trust(env *signing.Envelope) store.Trust {
+	if p.speaks(env) && p.pin.How != pinHTTP {
+		return store.Signed
+	}
+	return store.Unconfirmed
+}
+
+// tally counts by reason.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]uint64
+}
+
+func (t *tally) count(why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == nil {
+		t.n = map[string]uint64{}
+	}
+	t.n[why]++
+}
+
+func (t *tally) all() map[string]uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make(map[string]uint64, len(t.n))
+	for why, n := range t.n {
+		all[why] = n
+	}
+	return all
+}

@@ -1,0 +1,271 @@
+package feedtree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/fetch"
+	"github.com/feedtree/feedtree/feed/store"
+)
+
+// job is what a worker is to do for a channel.
+type job struct {
+	poll     bool // ask the origin because the schedule says so
+	announce bool // do not ask: tell what is known from the origin anyway
+	nudge    bool // ask the origin who may speak for the feed
+	tell     bool // publish the outcome
+	thorough bool // compare with all that the tree knows, not only with the last poll
+}
+
+// result is what became of it.
+type result struct {
+	ok       bool // the origin answered with the feed
+	requests uint64
+	changed  bool       // the store holds something new
+	doc      *feed.Feed // the origin's document, if it was read
+	wait     time.Duration
+	told     bool // the tree knows all that the origin's document holds
+	warning  string
+}
+
+// fetch has a worker do a job. At most one is under way for a channel.
+func (d *desk) fetch(ch *channel, j job) {
+	d.fetching++
+	ch.work.busy = true
+	d.node.background(func(ctx context.Context) {
+		r := d.node.do(ctx, ch, j)
+		d.post(func(d *desk) { d.finish(ch, j, r) })
+	})
+}
+
+// finish takes over what a worker found.
+func (d *desk) finish(ch *channel, j job, r result) {
+	d.fetching--
+	ch.work.busy = false
+	if d.channels[ch.url] != ch {
+		return // unsubscribed meanwhile
+	}
+	now, rec := d.now(), ch.ledger.record()
+	ch.count.requests += r.requests
+	ch.work.told = r.told && (j.tell || ch.work.told)
+	if r.doc != nil {
+		ch.count.title = r.doc.Title
+		d.obey(ch, r.doc)
+	}
+	ch.sched.SetInterval(now, rec.Interval)
+	switch {
+	case j.announce && r.ok:
+		ch.sched.Announced(now)
+	case j.announce: // somebody else will, or a later poll
+		ch.sched.Polled(now, false)
+	case j.poll:
+		ch.sched.Polled(now, r.ok)
+	}
+	if r.wait > 0 {
+		ch.sched.NotBefore(now, now+r.wait)
+	}
+	if j.nudge {
+		d.known(ch, r.ok)
+	}
+	ch.standing.pin(rec.Pin)
+	d.settle(ch, rec)
+	if r.changed {
+		ch.count.items = -1
+		ch.wakeSubs()
+	}
+	ch.refresh(r.changed || r.doc != nil)
+	d.arm(ch)
+}
+
+// obey does what the document asks of those who poll.
+func (d *desk) obey(ch *channel, f *feed.Feed) {
+	ch.work.quiet = d.node.config.Polling.Off || f.Poll != nil && f.Poll.Allow == pollNone
+	if !ch.local() {
+		ch.sched.SetOff(d.now(), ch.work.quiet)
+	}
+}
+
+// known ends the wait for the feed's key. What was held meanwhile is judged
+// again: if the origin names no key, as the word of a volunteer.
+func (d *desk) known(ch *channel, ok bool) {
+	if ok {
+		ch.standing.openUntil(time.Now().Add(max(ch.sched.Interval(), time.Minute)))
+	}
+	ch.standing.pin(ch.ledger.record().Pin)
+	ch.standing.nudged.Store(false)
+	if ok {
+		d.node.background(func(context.Context) { _ = d.node.loop.Recheck(ch.group) }) // fails only once closed
+	}
+}
+
+// do is the job. It runs beside the desk.
+func (n *Node) do(ctx context.Context, ch *channel, j job) result {
+	if j.announce {
+		r := result{ok: true}
+		err := n.tell(ctx, ch, &poll{job: j, now: time.Now()})
+		if err != nil {
+			n.complain(ctx, "cannot tell others about a feed", ch.url, err)
+			r.ok = false
+		}
+		r.told = r.ok
+		return r
+	}
+	return n.poll(ctx, ch, j)
+}
+
+// poll is one question to the origin and its answer.
+type poll struct {
+	job    job
+	now    time.Time
+	answer *fetch.Result
+	doc    *feed.Feed // nil: not modified
+	same   bool       // the document is the one held
+	fresh  []feed.Item
+	change func(*store.Feed)
+	added  int // how much of it was new to the store
+}
+
+func (n *Node) poll(ctx context.Context, ch *channel, j job) result {
+	rec := ch.ledger.record()
+	r := result{requests: 1}
+	answer, err := n.get(ctx, rec.URL, rec.Validators)
+	p := &poll{job: j, now: time.Now(), answer: answer}
+	if err == nil {
+		err = n.read(ctx, ch, p)
+	}
+	if ctx.Err() != nil {
+		return r
+	}
+	if err != nil {
+		r.wait = n.failed(ctx, ch, err)
+		return r
+	}
+	p.change = n.changes(p)
+	if j.tell && n.stillPublic(ch, p) {
+		err = n.tell(ctx, ch, p)
+		r.told = err == nil
+	} else {
+		err = n.keep(ctx, ch, p)
+	}
+	r.changed = p.added > 0
+	if err != nil {
+		n.complain(ctx, "cannot keep what a poll brought", ch.url, err)
+	}
+	r.ok, r.doc, r.wait = err == nil, p.doc, answer.RetryAfter
+	return r
+}
+
+// read takes the document out of the answer and compares it with what is held.
+func (n *Node) read(ctx context.Context, ch *channel, p *poll) (err error) {
+	if p.answer.NotModified {
+		return nil
+	}
+	stored, _, err := n.config.Store.Feed(ctx, ch.url)
+	if err != nil {
+		return err
+	}
+	if p.doc, err = feed.Parse(p.answer.Body, p.answer.ContentType); err != nil {
+		return err
+	}
+	if p.same = bytes.Equal(stored.Doc, p.answer.Body); p.same {
+		return nil
+	}
+	known, err := n.config.Store.Known(ctx, ch.url)
+	if err != nil {
+		return err
+	}
+	p.fresh = feed.Diff(func(key string) ([32]byte, bool) { h, ok := known[key]; return h, ok }, p.doc)
+	return nil
+}
+
+// changes is what the answer changes in the feed's record.
+func (n *Node) changes(p *poll) func(*store.Feed) {
+	a := p.answer
+	return func(rec *store.Feed) {
+		rec.Fetched, rec.Failure, rec.NotBefore = p.now, "", time.Time{}
+		if a.RetryAfter > 0 {
+			rec.NotBefore = p.now.Add(a.RetryAfter)
+		}
+		rec.Validators = store.Validators(a.Validators)
+		rec.Moved = a.Moved
+		if p.doc == nil {
+			return
+		}
+		rec.Doc, rec.ContentType = a.Body, a.ContentType
+		rec.Interval = n.interval(p.doc, a.MaxAge)
+		rec.Local = n.whyLocal(rec.URL, p.doc, a.Private)
+		seen, warning := announced(rec, p.doc, a.URL, p.now)
+		if warning == "" {
+			rec.Pin, warning = repin(rec.Pin, seen)
+		}
+		rec.Failure = warning
+	}
+}
+
+// keep stores what a poll brought without telling anybody.
+func (n *Node) keep(ctx context.Context, ch *channel, p *poll) error {
+	items, err := p.seen(ch.url)
+	if err != nil {
+		return err
+	}
+	added, err := ch.ledger.write(ctx, store.Batch{Items: items}, p.change)
+	p.added = len(added)
+	return err
+}
+
+// seen is the records of all items of a changed document, oldest first: what
+// others said before is now seen at the origin itself.
+func (p *poll) seen(url string) ([]store.Item, error) {
+	if p.doc == nil || p.same || p.answer == nil {
+		return nil, nil
+	}
+	return records(url, p.doc, oldestFirst(p.doc), store.Fetched, p.now)
+}
+
+func oldestFirst(f *feed.Feed) []feed.Item {
+	return feed.Diff(func(string) ([32]byte, bool) { return [32]byte{}, false }, f)
+}
+
+// stillPublic reports whether the answer leaves the feed one to speak of.
+func (n *Node) stillPublic(ch *channel, p *poll) bool {
+	if p.doc == nil {
+		return !p.answer.Private
+	}
+	return n.whyLocal(ch.url, p.doc, p.answer.Private) == ""
+}
+
+// failed notes why the origin has no document for us.
+func (n *Node) failed(ctx context.Context, ch *channel, cause error) (wait time.Duration) {
+	var refused *fetch.Error
+	if errors.As(cause, &refused) {
+		wait = refused.RetryAfter
+	}
+	_, err := ch.ledger.write(ctx, store.Batch{}, func(rec *store.Feed) {
+		rec.Failure = cause.Error()
+		if wait > 0 {
+			rec.NotBefore = time.Now().Add(wait)
+		}
+	})
+	if err != nil {
+		n.complain(ctx, "cannot note a failed poll", ch.url, err)
+	}
+	n.config.Log.Info("a feed's origin has nothing for us", "feed", ch.url, "error", cause)
+	return wait
+}
+
+// complain logs what keeps the node from doing its work.
+func (n *Node) complain(ctx context.Context, what, url string, err error) {
+	if ctx.Err() == nil && !errors.Is(err, ErrUnknown) {
+		n.config.Log.Warn(what, "feed", url, "error", err)
+	}
+}
+
+// background does something that ends with the node. Only the desk calls it.
+func (n *Node) background(do func(context.Context)) {
+	if n.life.ctx.Err() == nil {
+		n.life.tasks.Go(func() { do(n.life.ctx) })
+	}
+}

@@ -1,0 +1,178 @@
+package feedtree
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	"github.com/feedtree/feedtree/signing"
+)
+
+const (
+	wantHolders = 3
+	sendAgain   = 3 * time.Second  // while too few hold it
+	patience    = 30 * time.Second // for holders, if the context has no deadline
+)
+
+// Receipt says what was pushed and how far it came.
+type Receipt struct {
+	Group   multicast.Group // of the feed
+	Stamp   multicast.Stamp // of the last event; zero if there was never any
+	Items   int             // new items pushed by this call
+	Holders int             // other nodes that hold the last event durably
+	Wanted  int             // how many were wanted: 3, or all where fewer are known, but one
+}
+
+// Publish pushes what is new in doc, the feed at url as its conventional
+// document, signed by id. It returns when 3 other nodes, or all where there are
+// fewer, hold what was pushed, or with ErrNotHeld when ctx ends before that (30
+// seconds if it does not end): then the receipt says how far it came, and
+// nothing is lost by trying again. It promises no heartbeats; a Publisher does.
+func (n *Node) Publish(ctx context.Context, id *signing.Identity, url string, doc []byte) (Receipt, error) {
+	p, err := n.speaker(ctx, id, url, 0)
+	if err != nil {
+		return Receipt{}, err
+	}
+	defer p.Close()
+	return p.Push(ctx, doc)
+}
+
+// Push pushes what is new in doc. It is Node.Publish with heartbeats after it.
+func (p *Publisher) Push(ctx context.Context, doc []byte) (Receipt, error) {
+	f, err := feed.Parse(doc, "")
+	if err != nil {
+		return Receipt{}, fmt.Errorf("publish %s: %w", p.url, err)
+	}
+	items, err := p.unpublished(ctx, f)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("publish %s: %w", p.url, err)
+	}
+	r := Receipt{Group: p.ch.group, Items: len(items)}
+	w := &wait{holders: map[overlay.ID]bool{}, wake: make(chan struct{}, 1)}
+	defer func() { p.node.desk.post(func(d *desk) { delete(d.waits, waitKey{r.Group, r.Stamp}) }) }()
+	if r.Stamp, err = p.push(ctx, f, doc, items, w); err != nil {
+		return r, fmt.Errorf("publish %s: %w", p.url, err)
+	}
+	if len(items) == 0 {
+		if r.Stamp, err = p.author.repeat(ctx, wantHolders, func(s multicast.Stamp) { p.await(s, w) }); err != nil {
+			return r, fmt.Errorf("publish %s: %w", p.url, err)
+		}
+	}
+	if r.Stamp.Seq == 0 {
+		return r, nil
+	}
+	return p.held(ctx, r, w)
+}
+
+// unpublished returns the items of a document that this key has not published
+// yet, oldest first.
+func (p *Publisher) unpublished(ctx context.Context, f *feed.Feed) ([]feed.Item, error) {
+	held, err := p.node.config.Store.Items(ctx, p.url, 2000+2*len(f.Items))
+	if err != nil {
+		return nil, err
+	}
+	published := map[string][32]byte{}
+	for _, it := range held {
+		if it.Source == p.author.id.Public() {
+			published[it.Key] = it.Hash
+		}
+	}
+	return feed.Diff(func(key string) ([32]byte, bool) { h, ok := published[key]; return h, ok }, f), nil
+}
+
+// push signs, stores and sends items, in as many events as it takes.
+func (p *Publisher) push(ctx context.Context, f *feed.Feed, doc []byte, items []feed.Item, w *wait) (last multicast.Stamp, err error) {
+	parts, tooLarge, err := p.node.codec.encode(f, items)
+	if err == nil && len(tooLarge) > 0 {
+		err = fmt.Errorf("item %q is too large for an event: at most 1 MiB compressed", tooLarge[0].Key())
+	}
+	if err != nil {
+		return last, err
+	}
+	for i, part := range parts {
+		s := &statement{
+			role: signing.Publisher, payload: part.payload, media: part.media, ttl: p.ttl,
+			want: wantHolders, ledger: p.ch.ledger,
+		}
+		if s.told, err = records(p.url, f, part.items, store.Signed, time.Now()); err != nil {
+			return last, err
+		}
+		if i == len(parts)-1 {
+			s.change = func(rec *store.Feed) { rec.Doc, rec.ContentType = doc, feed.MediaType(f.Format) }
+			s.before = func(stamp multicast.Stamp) { p.await(stamp, w) }
+		}
+		if last, err = p.author.say(ctx, s); err != nil {
+			return last, err
+		}
+		p.spoke(f.Title, len(s.added) > 0)
+	}
+	return last, nil
+}
+
+// waitKey names what a publisher waits for, and wait is who holds it.
+type waitKey struct {
+	group multicast.Group
+	stamp multicast.Stamp
+}
+
+type wait struct {
+	holders map[overlay.ID]bool // the desk's
+	wake    chan struct{}
+}
+
+// await has receipts noted.
+func (p *Publisher) await(s multicast.Stamp, w *wait) {
+	p.node.desk.post(func(d *desk) { d.waits[waitKey{p.ch.group, s}] = w })
+}
+
+func (d *desk) receipt(what tree.Notice) {
+	w := d.waits[waitKey{what.Group, what.Stamp}]
+	if w == nil {
+		return
+	}
+	for _, id := range what.Peers {
+		w.holders[id] = true
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// held waits until enough nodes hold what was pushed. Now and then it is sent
+// again: somebody may have come since.
+func (p *Publisher) held(ctx context.Context, r Receipt, w *wait) (Receipt, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	again := time.NewTicker(sendAgain)
+	defer again.Stop()
+	for {
+		var holders int
+		if err := p.node.desk.ask(ctx, func(*desk) { holders = len(w.holders) }); err == nil {
+			r.Holders = holders
+		}
+		r.Wanted = max(1, min(wantHolders, len(p.node.net.Connected())))
+		if r.Holders >= r.Wanted {
+			return r, nil
+		}
+		select {
+		case <-w.wake:
+		case <-again.C:
+			if _, err := p.author.repeat(ctx, wantHolders, nil); err != nil && ctx.Err() == nil {
+				return r, fmt.Errorf("publish %s: %w", p.url, err)
+			}
+		case <-ctx.Done():
+			return r, fmt.Errorf("publish %s: %w: %d of %d", p.url, ErrNotHeld, r.Holders, r.Wanted)
+		case <-p.node.life.ctx.Done():
+			return r, fmt.Errorf("publish %s: %w", p.url, ErrClosed)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package feedtree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/fetch"
+	"github.com/feedtree/feedtree/feed/schedule"
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast"
+)
+
+// Subscribe follows the feed of a URL. A feed the store knows is followed from
+// where it was left, without asking its origin; another one is fetched once,
+// which is when errors are told. If the URL is that of a web page, the first
+// feed it announces is followed. Several subscriptions of one feed share it.
+func (n *Node) Subscribe(ctx context.Context, url string) (*Subscription, error) {
+	canonical, err := feed.Canonical(url)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe: %w", err)
+	}
+	if s, err := n.attach(ctx, n.followed(ctx, canonical)); s != nil || err != nil {
+		return s, err
+	}
+	found, err := n.discover(ctx, canonical)
+	if err != nil {
+		return nil, err
+	}
+	if found.rec.URL != canonical {
+		if err := n.config.Store.PutSetting(ctx, aliasOf(canonical), []byte(found.rec.URL)); err != nil {
+			return nil, fmt.Errorf("subscribe to %s: %w", canonical, err)
+		}
+		if s, err := n.attach(ctx, found.rec.URL); s != nil || err != nil {
+			return s, err
+		}
+	}
+	if err := n.open(ctx, found); err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", found.rec.URL, err)
+	}
+	s, err := n.attach(ctx, found.rec.URL)
+	if s == nil && err == nil {
+		err = fmt.Errorf("subscribe to %s: %w", found.rec.URL, ErrUnknown) // unsubscribed at once
+	}
+	return s, err
+}
+
+// Unsubscribe leaves a feed and forgets it. Its subscriptions end.
+func (n *Node) Unsubscribe(ctx context.Context, url string) error {
+	canonical, err := feed.Canonical(url)
+	if err != nil {
+		return fmt.Errorf("unsubscribe: %w", err)
+	}
+	canonical = n.followed(ctx, canonical)
+	var ch *channel
+	err = n.desk.ask(ctx, func(d *desk) {
+		if ch = d.channels[canonical]; ch == nil {
+			return
+		}
+		d.due.set(ch, schedule.Never)
+		d.leave(ch)
+		delete(d.channels, canonical)
+		for s := range ch.subs {
+			s.end(fmt.Errorf("%s: %w any more", canonical, ErrUnknown))
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case ch == nil:
+		return fmt.Errorf("%w %s", ErrUnknown, canonical)
+	}
+	return ch.ledger.drop(ctx)
+}
+
+func aliasOf(url string) string { return "alias " + url }
+
+// followed returns the URL of the feed that a URL led to when it was last
+// subscribed to.
+func (n *Node) followed(ctx context.Context, canonical string) string {
+	if target, ok, err := n.config.Store.Setting(ctx, aliasOf(canonical)); err == nil && ok {
+		return string(target)
+	}
+	return canonical
+}
+
+// attach makes a subscription of a feed that is followed already; nil if it is
+// not.
+func (n *Node) attach(ctx context.Context, url string) (*Subscription, error) {
+	newest, err := n.config.Store.Items(ctx, url, 1)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", url, err)
+	}
+	s := &Subscription{node: n, url: url, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	if len(newest) > 0 {
+		s.seen = newest[0].Seen
+	}
+	var ch *channel
+	if err := n.desk.ask(ctx, func(d *desk) {
+		if ch = d.channels[url]; ch != nil && !ch.ledger.record().Asked.IsZero() {
+			ch.subs[s] = struct{}{}
+		} else {
+			ch = nil
+		}
+	}); err != nil || ch == nil {
+		return nil, err
+	}
+	s.ch = ch
+	return s, nil
+}
+
+// found is a feed that was fetched for the first time.
+type found struct {
+	rec      store.Feed
+	doc      *feed.Feed
+	items    []store.Item
+	requests uint64
+}
+
+// discover fetches a feed that is not known here. A web page leads to the feed
+// it announces, once.
+func (n *Node) discover(ctx context.Context, url string) (*found, error) {
+	answer, err := n.get(ctx, url, store.Validators{})
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", url, err)
+	}
+	requests := uint64(1)
+	doc, err := feed.Parse(answer.Body, answer.ContentType)
+	var page *feed.HTMLPage
+	if errors.As(err, &page) {
+		feeds := feed.Discover(answer.Body, answer.URL)
+		if len(feeds) == 0 {
+			return nil, fmt.Errorf("subscribe to %s: %w; give the address of the feed itself", url, err)
+		}
+		canonical, err := feed.Canonical(feeds[0])
+		if err != nil {
+			return nil, fmt.Errorf("subscribe to %s: the page announces a feed at %q: %w", url, feeds[0], err)
+		}
+		url = canonical
+		if answer, err = n.get(ctx, url, store.Validators{}); err != nil {
+			return nil, fmt.Errorf("subscribe to the feed %s announced by the page: %w", url, err)
+		}
+		requests++
+		doc, err = feed.Parse(answer.Body, answer.ContentType)
+		if err != nil {
+			return nil, fmt.Errorf("subscribe to the feed %s announced by the page: %w", url, err)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", url, err)
+	}
+	return n.enrol(url, answer, doc, requests)
+}
+
+// get asks an origin. A host that is private by its own name was named by the
+// user, so it is asked.
+func (n *Node) get(ctx context.Context, url string, v store.Validators) (*fetch.Result, error) {
+	public, _ := feed.Public(url)
+	return n.http.Get(ctx, fetch.Request{URL: url, Validators: fetch.Validators(v), Local: !public})
+}
+
+// enrol makes the record of a feed from the first answer of its origin.
+func (n *Node) enrol(url string, answer *fetch.Result, doc *feed.Feed, requests uint64) (*found, error) {
+	if answer.Moved != "" {
+		moved, err := feed.Canonical(answer.Moved)
+		if err != nil {
+			return nil, fmt.Errorf("subscribe to %s: it moved to %q: %w", url, answer.Moved, err)
+		}
+		url = moved
+	}
+	now := time.Now()
+	f := &found{doc: doc, requests: requests}
+	f.rec = store.Feed{URL: url, Group: multicast.GroupOf(url), Asked: now, Read: now}
+	p := &poll{now: now, answer: answer, doc: doc}
+	n.changes(p)(&f.rec)
+	f.rec.Moved = ""
+	var err error
+	f.items, err = p.seen(url)
+	return f, err
+}
+
+// open stores a new feed and begins to follow it. One that was only published
+// here is followed from now on.
+func (n *Node) open(ctx context.Context, f *found) error {
+	ch := n.newChannel(f.rec, f.requests)
+	if err := n.desk.ask(ctx, func(d *desk) {
+		if have := d.channels[f.rec.URL]; have != nil {
+			ch = have
+		}
+	}); err != nil {
+		return err
+	}
+	if _, err := ch.ledger.write(ctx, store.Batch{Items: f.items}, func(rec *store.Feed) {
+		if pin := rec.Pin; pin.How == pinManual {
+			f.rec.Pin = pin
+		}
+		*rec = f.rec
+	}); err != nil {
+		return err
+	}
+	n.introduce(f.doc)
+	return n.desk.ask(ctx, func(d *desk) {
+		if have := d.channels[f.rec.URL]; have != nil {
+			have.count.requests += f.requests
+			return
+		}
+		ch.count.title = f.doc.Title
+		d.add(ch)
+		d.obey(ch, f.doc)
+		if ch.local() {
+			ch.sched.Polled(d.now(), true)
+		} else {
+			ch.sched.Fetched(d.now())
+		}
+		d.settle(ch, f.rec)
+		ch.refresh(true)
+		d.arm(ch)
+	})
+}
+
+// add makes a channel known to the desk.
+func (d *desk) add(ch *channel) {
+	n := d.node
+	ch.sched = schedule.New(d.now(), schedule.Config{
+		Interval: max(ch.ledger.record().Interval, n.config.Polling.Min),
+		Overload: n.config.Polling.Overload,
+		Off:      n.config.Polling.Off && !ch.local(),
+	}, d.rng)
+	ch.work.quiet = n.config.Polling.Off
+	d.channels[ch.url] = ch
+}
+
+// introduce meets the nodes that a feed names (FeedTree §4.1: the document is
+// how a client bootstraps). They are hints from a stranger: a few, once.
+func (n *Node) introduce(f *feed.Feed) {
+	if f.Tree == nil {
+		return
+	}
+	addrs := f.Tree.Bootstrap[:min(len(f.Tree.Bootstrap), 4)]
+	for _, addr := range addrs {
+		n.desk.post(func(d *desk) {
+			n.background(func(ctx context.Context) {
+				ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+				defer cancel()
+				if err := n.net.Connect(ctx, addr); err != nil {
+					n.config.Log.Debug("a node named by a feed does not answer", "addr", addr, "error", err)
+				}
+			})
+		})
+	}
+}

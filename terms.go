@@ -1,0 +1,33 @@
+package feedtree
+
+import (
+	"time"
+
+	"github.com/feedtree/feedtree/feed"
+)
+
+const pollNone = "none" // ft:poll's word to volunteers: please do not
+
+// interval is how long to leave the origin alone between polls: no shorter than
+// the user, the document and the answer's freshness say.
+func (n *Node) interval(f *feed.Feed, maxAge time.Duration) time.Duration {
+	t := max(n.config.Polling.Min, f.TTL, maxAge)
+	if f.Poll != nil {
+		t = max(t, f.Poll.Min)
+	}
+	return max(min(t, longestPoll), n.config.Polling.Min)
+}
+
+// whyLocal says why a feed is nobody's business but this node's, or "".
+func (n *Node) whyLocal(url string, f *feed.Feed, private bool) string {
+	ok, why := n.config.Public(url)
+	switch {
+	case !ok:
+		return why
+	case private:
+		return "its origin marks it as private (Cache-Control)"
+	case f.Poll != nil && f.Poll.Allow == pollNone && f.Tree == nil:
+		return "it asks not to be polled for others (ft:poll)"
+	}
+	return ""
+}
