@@ -60,7 +60,7 @@ func itemOfJSON(text json.RawMessage) (Item, error) {
 		case "id":
 			it.GUID = jsonID(m.value)
 		case "_feedtree":
-			it.readExtra(m.value)
+			it.readExtra(m.value, len(g.Tags))
 		}
 	}
 	it.seal(&raw{dialect: jsonFeed, text: string(text)})
@@ -77,7 +77,7 @@ func jsonID(value json.RawMessage) string {
 	return trimSpace(string(value))
 }
 
-func (it *Item) readExtra(value json.RawMessage) {
+func (it *Item) readExtra(value json.RawMessage, tags int) {
 	var x itemExtra
 	_ = loosely(json.Unmarshal(value, &x)) // foreign to us: then nothing of ours is in it
 	it.PermaLink = x.PermaLink && it.GUID != ""
@@ -93,7 +93,7 @@ func (it *Item) readExtra(value json.RawMessage) {
 		it.Summary, it.Also.PlainSummary = strings.TrimSpace(x.Summary), false
 	}
 	// These only spell out what the standard members say in short.
-	if len(x.Categories) == len(it.Categories) && len(x.Categories) > 0 {
+	if len(x.Categories) == tags && len(x.Categories) > 0 {
 		it.Categories = x.Categories
 	}
 	if len(x.Authors) == len(it.Authors) && len(x.Authors) > 0 {

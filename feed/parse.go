@@ -94,20 +94,20 @@ func locate(body string) (kind string, at int) {
 func withoutProlog(s string) string {
 	for {
 		s = strings.TrimLeft(s, " \t\n")
-		var end int
+		terminator := ""
 		switch {
 		case strings.HasPrefix(s, "<!--"):
-			end = strings.Index(s, "-->")
+			terminator = "-->"
 		case strings.HasPrefix(s, "<?"):
-			end = strings.Index(s, ">")
+			terminator = "?>"
 		default:
 			return s
 		}
-		if end < 0 {
+		_, rest, ok := strings.Cut(s, terminator)
+		if !ok {
 			return s
 		}
-		s = s[end+1:]
-		s = strings.TrimPrefix(s, "->")
+		s = rest
 	}
 }
 

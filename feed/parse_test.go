@@ -130,7 +130,7 @@ func TestParseBroken(t *testing.T) {
 		t.Errorf("%q", f.Description)
 	}
 	it := f.Items[0]
-	if it.GUID != "id & co" || it.Link != "https://broken.example/1?a=1&b=2" || it.Summary != "mail <me@broken.example> now" ||
+	if it.Title != "Unclosed <br/> and <i>italic</i>" || it.GUID != "id & co" || it.Link != "https://broken.example/1?a=1&b=2" || it.Summary != "mail <me@broken.example> now" ||
 		it.Enclosures[0] != (Enclosure{URL: `https://broken.example/"1".mp3`, Type: "audio/mpeg", Length: 5}) {
 		t.Errorf("%+v", bare(it))
 	}

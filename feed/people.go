@@ -50,8 +50,8 @@ func addPerson(list []Person, p Person) []Person {
 	return append(list, p)
 }
 
-// addCategory adds a category unless its term is there already; a label or scheme
-// that was missing is filled in.
+// addCategory adds a category unless it is there already, be it from a vocabulary
+// that a second mention does not name. A label that was missing is filled in.
 func addCategory(list []Category, c Category) []Category {
 	c = Category{strings.TrimSpace(c.Term), strings.TrimSpace(c.Scheme), strings.TrimSpace(c.Label)}
 	if c.Term == "" {
@@ -64,16 +64,14 @@ func addCategory(list []Category, c Category) []Category {
 		c.Label = ""
 	}
 	for i, have := range list {
-		if have.Term != c.Term || have.Scheme != c.Scheme && have.Scheme != "" && c.Scheme != "" {
-			continue
+		switch {
+		case have.Term != c.Term:
+		case have.Scheme == c.Scheme:
+			list[i].Label = firstString(have.Label, []string{c.Label})
+			return list
+		case c.Scheme == "" && c.Label == "":
+			return list
 		}
-		if have.Scheme == "" {
-			list[i].Scheme = c.Scheme
-		}
-		if have.Label == "" {
-			list[i].Label = c.Label
-		}
-		return list
 	}
 	return append(list, c)
 }

@@ -64,6 +64,9 @@ func TestForeignElementsTravel(t *testing.T) {
 			t.Errorf("%s did not come back from RSS:\n%s", want[1], back)
 		}
 	}
+	if n := len(root.all(nsAtom, "entry")[1].all(nsAtom, "source")); n != 1 {
+		t.Errorf("%d sources came back from RSS:\n%s", n, back)
+	}
 	contains(t, render(t, mustParse(t, fixture(t, "rss10.rdf")), RSS, Options{}), `<slash:department>of-things</slash:department>`, `<language>de</language>`)
 }
 
@@ -114,6 +117,21 @@ func TestMarks(t *testing.T) {
 	lacks(t, doc, `"signed"`)
 	empty := mustParse(t, []byte(`<rss version="2.0"><channel><title>t</title><item/></channel></rss>`))
 	wellFormed(t, render(t, empty, RSS, o))
+}
+
+// Authors that RSS can name and such that it cannot keep their order.
+func TestPeopleAndCategoriesThroughRSS(t *testing.T) {
+	f := &Feed{Title: "t", Items: []Item{{
+		Title:      "i",
+		Authors:    []Person{{Name: "A", Email: "a@x.example"}, {Name: "B"}, {Name: "c@x.example"}, {Email: "d@x.example"}, {Name: "E", URI: "https://e.example/"}},
+		Categories: []Category{{Term: "x"}, {Term: "y", Label: "Why"}, {Term: "y", Scheme: "s", Label: "Other"}},
+	}}}
+	for _, format := range formats {
+		sameItems(t, mustParse(t, render(t, f, format, Options{})).Items, f.Items)
+	}
+	if got := addCategory(nil, Category{Term: "a", Label: "a"}); got[0] != (Category{Term: "a"}) {
+		t.Errorf("a label that says nothing new stays: %+v", got)
+	}
 }
 
 func TestChangedItemIsWrittenAnew(t *testing.T) {

@@ -137,6 +137,11 @@ func (x rssExtensions) words(it *Item) {
 	}
 	it.Summary = firstString(it.Summary, []string{x.text("atom", "summary")})
 	it.Content = firstString(it.Content, []string{x.Custom["encoded"], x.text("atom", "content")})
+	for _, src := range x.get("atom", "source") {
+		if it.Also.Source == (Source{}) {
+			it.Also.Source = Source{child(src, "title"), child(src, "id")}
+		}
+	}
 }
 
 // dates prefers the source's own words; Atom's are believed for what RSS cannot

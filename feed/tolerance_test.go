@@ -134,6 +134,31 @@ func TestNamespacesByURI(t *testing.T) {
 	pushed(t, f)
 	wellFormed(t, render(t, f, RSS, Options{}))
 	wellFormed(t, render(t, f, Atom, Options{}))
+	// The usual prefixes mean the usual, also to those who read what we write.
+	contains(t, render(t, f, RSS, Options{}), `xmlns:dc="http://purl.org/dc/elements/1.1/"`)
+}
+
+func TestNamespacesDeclaredOnTheItem(t *testing.T) {
+	f := mustParse(t, []byte(`<rss><channel><title>t</title><item xmlns:q="http://purl.org/rss/1.0/modules/content/"><title>i</title><q:encoded>full</q:encoded></item></channel></rss>`))
+	if f.Items[0].Content != "full" {
+		t.Fatalf("%+v", f.Items)
+	}
+	pushed(t, f)
+}
+
+func TestPrologsThatQuoteTags(t *testing.T) {
+	f := mustParse(t, []byte(`<?xml version="1.0"?><?x <html> ?><!-- not <html> but <feed> --><!DOCTYPE rss><rss><channel><title>t</title></channel></rss>`))
+	if f.Format != RSS || f.Title != "t" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestBrokenJSON(t *testing.T) {
+	f := mustParse(t, []byte("\xef\xbb\xbf {\"version\":\"https://jsonfeed.org/version/1\",\"title\":7,\"items\":[{\"id\":\"1\",\"title\":\"two\nlines\\\"\",\"tags\":\"x\",\"content_text\":null},3]} trailing"))
+	if len(f.Items) != 1 || f.Items[0].GUID != "1" || f.Items[0].Title != "two\nlines\"" {
+		t.Errorf("%+v", f)
+	}
+	pushed(t, f)
 }
 
 func TestXMLBase(t *testing.T) {

@@ -71,7 +71,12 @@ func readNode(doc []byte) (*node, error) {
 					declared[a.Value] = true
 				}
 			}
+			seen := map[xml.Name]bool{}
 			for _, a := range tok.Attr {
+				if seen[a.Name] {
+					return nil, fmt.Errorf("attribute %v twice", a.Name)
+				}
+				seen[a.Name] = true
 				if a.Name.Space != "xmlns" && !declared[a.Name.Space] {
 					return nil, fmt.Errorf("prefix %q not declared", a.Name.Space)
 				}
