@@ -42,9 +42,11 @@ type demo struct {
 	begun   time.Time
 	site    *demoSite
 	nodes   []*demoNode
+	forger  *demoNode
 	arrived chan arrival
 	awaited map[string]*awaited // by title
 	results []*awaited
+	fooled  int // nodes that showed the forged item
 }
 
 // demoNode is one participant. The first one has the page, the last publishes.
@@ -52,7 +54,6 @@ type demoNode struct {
 	*feedtree.Node
 	name  string
 	store store.Store
-	items int
 	gone  bool
 }
 
@@ -93,31 +94,41 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Fprintf(d.out, "%6.2fs  %s\n", time.Since(d.begun).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// start brings up the nodes, each joining through the first.
+// start brings up the nodes, each joining through the first, and a forger.
 func (d *demo) start(ctx context.Context, n int) error {
 	network := fmt.Sprintf("demo-%08x", rand.Uint32())
-	var bootstrap []string
 	for i := range n {
-		kept := store.NewMemory()
-		node, err := feedtree.New(ctx, feedtree.Config{
-			Store: kept,
-			Overlay: kad.Config{
-				Network: network, Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"}, Bootstrap: bootstrap,
-				NoMDNS: true, NoNAT: true, NoRendezvous: true,
-			},
-			Fetch:   fetch.Config{Resolve: d.site.resolve(), RootCAs: d.site.roots},
-			Polling: feedtree.Polling{Min: demoPoll},
-		})
+		node, err := d.node(ctx, network, fmt.Sprintf("node %d", i+1))
 		if err != nil {
 			return err
 		}
-		d.nodes = append(d.nodes, &demoNode{Node: node, name: fmt.Sprintf("node %d", i+1), store: kept})
-		if i == 0 {
-			bootstrap = node.Addrs()
-		}
+		d.nodes = append(d.nodes, node)
 	}
 	d.say("%d nodes are up, in a network of their own", n)
-	return nil
+	var err error
+	d.forger, err = d.node(ctx, network, "the forger")
+	return err
+}
+
+func (d *demo) node(ctx context.Context, network, name string) (*demoNode, error) {
+	var bootstrap []string
+	if len(d.nodes) > 0 {
+		bootstrap = d.nodes[0].Addrs()
+	}
+	kept := store.NewMemory()
+	node, err := feedtree.New(ctx, feedtree.Config{
+		Store: kept,
+		Overlay: kad.Config{
+			Network: network, Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"}, Bootstrap: bootstrap,
+			NoMDNS: true, NoNAT: true, NoRendezvous: true,
+		},
+		Fetch:   fetch.Config{Resolve: d.site.resolve(), RootCAs: d.site.roots},
+		Polling: feedtree.Polling{Min: demoPoll},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &demoNode{Node: node, name: name, store: kept}, nil
 }
 
 // openPage serves the proxy of the first node.
@@ -180,11 +191,15 @@ func (d *demo) volunteer() *demoNode {
 
 // close ends the nodes, all at once.
 func (d *demo) close() {
-	ended := make(chan error, len(d.nodes))
-	for _, n := range d.nodes {
+	all := d.nodes
+	if d.forger != nil {
+		all = append(all, d.forger)
+	}
+	ended := make(chan error, len(all))
+	for _, n := range all {
 		go func() { ended <- n.Close() }()
 	}
-	for range d.nodes {
+	for range all {
 		if err := <-ended; err != nil {
 			slog.New(slog.NewTextHandler(d.out, nil)).Warn("a node did not close well", "error", err)
 		}

@@ -39,7 +39,10 @@ type demoSite struct {
 	count  int                 // requests
 }
 
-const newsHost, blogHost = "news.example", "blog.example"
+const (
+	newsHost, blogHost = "news.example", "blog.example"
+	forgedTitle        = "Forged"
+)
 
 func openDemoSite() (*demoSite, error) {
 	cert, roots, err := demoCertificate(newsHost, blogHost)
@@ -118,21 +121,24 @@ func (s *demoSite) write(url string) string {
 func (s *demoSite) document(url string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.render(url, s.titles[url])
-}
-
-// forged is a document of the blog that its publisher never wrote.
-func (s *demoSite) forged() []byte { return s.render(s.blog, []string{"Forged"}) }
-
-func (s *demoSite) render(url string, titles []string) []byte {
-	var b strings.Builder
-	name, tree := "The news", ""
+	tree := ""
 	if url == s.blog {
-		name = "A signed blog"
 		tree = feed.Tree{
 			Version: 1, Group: multicast.GroupOf(url).String(), Fingerprint: s.key.Public().Fingerprint().String(),
 		}.XML()
 	}
+	return render(url, s.titles[url], tree)
+}
+
+// forged is a document of the blog that its publisher never wrote.
+func (s *demoSite) forged() []byte { return render(s.blog, []string{forgedTitle}, "") }
+
+func render(url string, titles []string, tree string) []byte {
+	name := "The news"
+	if tree != "" {
+		name = "A signed blog"
+	}
+	var b strings.Builder
 	fmt.Fprintf(&b, `<rss version="2.0"><channel><title>%s</title><link>%s</link><description>Of the demo</description>%s`, name, url, tree)
 	for _, title := range titles {
 		fmt.Fprintf(&b, `<item><title>%s</title><link>%s#%s</link><guid isPermaLink="false">%s</guid></item>`,
