@@ -46,8 +46,16 @@
 // # What kad-dht leaves to us
 //
 // A node can be connected and yet have an empty table for minutes, when the one
-// probe of a busy seed fails; join kicks the DHT until the table has somebody.
-// The table keeps the dead for up to an hour; tend redials whoever disconnects
+// probe of a busy seed fails; the node kicks the DHT until the table has somebody.
+// The table keeps the dead for up to an hour; a doubt redials whoever disconnects
 // and evicts who does not answer. A lookup waits seconds for a dead peer; Lookup
 // stops listening when nobody has answered for a second.
+//
+// # What libp2p leaves to us
+//
+// A killed process leaves QUIC connections that look alive for half a minute; a
+// neighbour that acknowledges nothing for two seconds after a write is pinged, and
+// disconnected two seconds later. A dial given up in its last instant leaves the
+// other side a connection to nobody; new inbound connections are vetted. TCP
+// listeners share a port in silence; the port is tried without sharing first.
 package kad

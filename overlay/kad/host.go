@@ -55,9 +55,8 @@ func newHost(s *settings, count *counters) (host.Host, error) {
 		libp2p.ConnectionManager(conns),
 		libp2p.ResourceManager(resources),
 		libp2p.ConnectionGater(gate{count}),
-		libp2p.DialRanker(quicFirst),
 		libp2p.WithDialTimeout(dialPatience),
-		libp2p.SwarmOpts(swarm.WithDialTimeoutLocal(dialPatienceLocal)),
+		libp2p.SwarmOpts(swarm.WithDialRanker(quicFirst), swarm.WithDialTimeoutLocal(dialPatienceLocal)),
 		libp2p.DisableMetrics(),
 	}
 	if !s.NoNAT {

@@ -193,6 +193,7 @@ func TestOnlyEd25519(t *testing.T) {
 	}
 	h := stranger(t, n, libp2p.Identity(ecdsa))
 	if s, err := h.NewStream(t.Context(), n.host.ID(), n.set.treeProtocol()); err == nil {
+		_ = s.SetDeadline(time.Now().Add(2 * time.Second))
 		_, err = s.Write([]byte{1, 'x'})
 		if err == nil {
 			_, err = s.Read(make([]byte, 1))
@@ -246,6 +247,15 @@ func TestLookupThroughTheDead(t *testing.T) {
 		}
 		return true
 	})
+	evicted := uint64(0)
+	for _, n := range alive {
+		if n != asker { // whose lookup was a reason of its own
+			evicted += n.Counters()["peers_evicted"]
+		}
+	}
+	if evicted == 0 {
+		t.Error("nobody redialled the dead: it was left to the DHT")
+	}
 }
 
 func TestSuspect(t *testing.T) {

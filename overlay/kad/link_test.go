@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	ma "github.com/multiformats/go-multiaddr"
 
 	"github.com/feedtree/feedtree/overlay"
 )
@@ -193,6 +194,31 @@ func TestQueueOverflow(t *testing.T) {
 	eventually(t, "what was accepted arrives", func() bool { return len(inb.from(a.Self())) == accepted })
 	if ina.lost(b.Self()) != 0 {
 		t.Error("backpressure was taken for a loss")
+	}
+}
+
+// While a dial takes its time, so many frames wait and no more; then all are lost.
+func TestQueueOverflowWhileDialling(t *testing.T) {
+	t.Parallel()
+	n, in := start(t, Config{})
+	nobody := overlay.ID(idOf(t, 1))
+	n.Learn(nobody, [][]byte{ma.StringCast("/ip4/127.0.0.1/udp/9/quic-v1").Bytes()})
+	for i := range queueFrames {
+		if err := n.Send(nobody, []byte("x")); err != nil {
+			t.Fatalf("frame %d: %v", i, err)
+		}
+	}
+	if err := n.Send(nobody, []byte("x")); !errors.Is(err, ErrQueueFull) {
+		t.Errorf("one more: %v", err)
+	}
+	eventually(t, "the failed dial is reported", func() bool { return in.lost(nobody) == 1 })
+	if c := n.Counters(); c["frames_lost"] != queueFrames || c["queue_full"] != 1 {
+		t.Errorf("counters %v", c)
+	}
+	n.links.mu.Lock()
+	defer n.links.mu.Unlock()
+	if n.links.bytes != 0 || len(n.links.byPeer) != 0 {
+		t.Errorf("%d bytes still accounted, %d links", n.links.bytes, len(n.links.byPeer))
 	}
 }
 

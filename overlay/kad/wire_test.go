@@ -140,3 +140,21 @@ func TestQUICFirst(t *testing.T) {
 		t.Errorf("TCP waits %v beside QUIC, %v alone", with, alone)
 	}
 }
+
+// A lookup does not wait for a peer that is connected and silent.
+func TestLookupThroughTheSilent(t *testing.T) {
+	t.Parallel()
+	a, b, _, _, w := wired(t)
+	eventually(t, "b is in the table", func() bool { return len(a.table.entries()) == 1 })
+	w.cut()
+	began := time.Now()
+	if _, err := a.Lookup(t.Context(), name(1)); err != ErrNoAnswer {
+		t.Errorf("lookup: %v", err)
+	}
+	if took := time.Since(began); took > 2500*time.Millisecond {
+		t.Errorf("the lookup took %v", took)
+	}
+	eventually(t, "b is checked on", func() bool {
+		return len(a.table.entries()) == 0 || a.usable(b.host.ID()) && a.Counters()["conns_dead"] > 0
+	})
+}
