@@ -2,13 +2,13 @@ package feedtree_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -77,7 +77,7 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	tag := `"` + strconv.Itoa(len(p.body)) + "-" + strconv.Itoa(strings.Count(p.body, "<item>")) + `"`
+	tag := fmt.Sprintf(`"%x"`, sha256.Sum256([]byte(p.body)))
 	w.Header().Set("ETag", tag)
 	for k, v := range p.header {
 		w.Header().Set(k, v)

@@ -15,7 +15,8 @@ import (
 
 const (
 	wantHolders = 3
-	sendAgain   = 3 * time.Second  // while too few hold it
+	sendAgain   = 300 * time.Millisecond // while too few hold it; then ever more slowly
+	slowest     = 5 * time.Second
 	patience    = 30 * time.Second // for holders, if the context has no deadline
 )
 
@@ -152,7 +153,8 @@ func (p *Publisher) held(ctx context.Context, r Receipt, w *wait) (Receipt, erro
 		ctx, cancel = context.WithTimeout(ctx, patience)
 		defer cancel()
 	}
-	again := time.NewTicker(sendAgain)
+	pause := sendAgain
+	again := time.NewTimer(pause)
 	defer again.Stop()
 	for {
 		var holders int
@@ -169,6 +171,8 @@ func (p *Publisher) held(ctx context.Context, r Receipt, w *wait) (Receipt, erro
 			if _, err := p.author.repeat(ctx, wantHolders, nil); err != nil && ctx.Err() == nil {
 				return r, fmt.Errorf("publish %s: %w", p.url, err)
 			}
+			pause = min(2*pause, slowest)
+			again.Reset(pause)
 		case <-ctx.Done():
 			return r, fmt.Errorf("publish %s: %w: %d of %d", p.url, ErrNotHeld, r.Holders, r.Wanted)
 		case <-p.node.life.ctx.Done():

@@ -135,6 +135,9 @@ func (n *Node) speaker(ctx context.Context, id *signing.Identity, url string, tt
 	if p.ch, err = n.stage(ctx, canonical); err != nil {
 		return nil, fmt.Errorf("publish %s: %w", canonical, err)
 	}
+	if why := p.ch.ledger.record().Local; why != "" {
+		return nil, fmt.Errorf("publish %s: %w: %s", canonical, ErrLocal, why)
+	}
 	if err := p.claim(ctx, id); err != nil {
 		return nil, fmt.Errorf("publish %s: %w", canonical, err)
 	}
@@ -180,6 +183,6 @@ func (p *Publisher) claim(ctx context.Context, id *signing.Identity) error {
 	if held.How == pinHTTPS {
 		return nil
 	}
-	_, err := p.ch.ledger.write(ctx, store.Batch{}, func(rec *store.Feed) { rec.Pin, rec.Local = pin, "" })
+	_, err := p.ch.ledger.write(ctx, store.Batch{}, func(rec *store.Feed) { rec.Pin = pin })
 	return err
 }

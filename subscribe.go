@@ -122,36 +122,37 @@ type found struct {
 // discover fetches a feed that is not known here. A web page leads to the feed
 // it announces, once.
 func (n *Node) discover(ctx context.Context, url string) (*found, error) {
-	answer, err := n.get(ctx, url, store.Validators{})
-	if err != nil {
-		return nil, fmt.Errorf("subscribe to %s: %w", url, err)
-	}
+	answer, doc, err := n.first(ctx, url)
 	requests := uint64(1)
-	doc, err := feed.Parse(answer.Body, answer.ContentType)
 	var page *feed.HTMLPage
 	if errors.As(err, &page) {
 		feeds := feed.Discover(answer.Body, answer.URL)
 		if len(feeds) == 0 {
 			return nil, fmt.Errorf("subscribe to %s: %w; give the address of the feed itself", url, err)
 		}
-		canonical, err := feed.Canonical(feeds[0])
-		if err != nil {
-			return nil, fmt.Errorf("subscribe to %s: the page announces a feed at %q: %w", url, feeds[0], err)
+		announced, cerr := feed.Canonical(feeds[0])
+		if cerr != nil {
+			return nil, fmt.Errorf("subscribe to %s: a web page that announces a feed at %q: %w", url, feeds[0], cerr)
 		}
-		url = canonical
-		if answer, err = n.get(ctx, url, store.Validators{}); err != nil {
-			return nil, fmt.Errorf("subscribe to the feed %s announced by the page: %w", url, err)
+		if answer, doc, err = n.first(ctx, announced); err != nil {
+			return nil, fmt.Errorf("subscribe to %s, which the page %s announces: %w", announced, url, err)
 		}
+		url = announced
 		requests++
-		doc, err = feed.Parse(answer.Body, answer.ContentType)
-		if err != nil {
-			return nil, fmt.Errorf("subscribe to the feed %s announced by the page: %w", url, err)
-		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", url, err)
 	}
 	return n.enrol(url, answer, doc, requests)
+}
+
+func (n *Node) first(ctx context.Context, url string) (*fetch.Result, *feed.Feed, error) {
+	answer, err := n.get(ctx, url, store.Validators{})
+	if err != nil {
+		return nil, nil, err
+	}
+	doc, err := feed.Parse(answer.Body, answer.ContentType)
+	return answer, doc, err
 }
 
 // get asks an origin. A host that is private by its own name was named by the

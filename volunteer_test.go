@@ -1,8 +1,14 @@
 package feedtree_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/store"
 )
 
 // FeedTree §5: one polls, the others hear it and do not.
@@ -41,4 +47,148 @@ func TestALegacyFeedIsPolledByOneForAll(t *testing.T) {
 			t.Errorf("node %d got %v, want b and c once each", i, got)
 		}
 	}
+}
+
+func TestAnotherTakesOverFromADeadVolunteer(t *testing.T) {
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	nodes := startNodes(t, o, 3)
+	all := map[*feedtree.Node]*arrivals{}
+	for _, n := range nodes {
+		all[n] = collect(t, subscribe(t, n, url))
+	}
+	eventually(t, "one volunteer", func() bool { return len(volunteers(nodes, url)) == 1 })
+	dead := volunteers(nodes, url)[0]
+	dead.Close()
+	o.publish("/feed.xml", "b", "a")
+	for n, a := range all {
+		if n != dead {
+			eventually(t, "b at the survivors", func() bool { return a.got()["b"] == 1 })
+		}
+	}
+}
+
+// An item that only a newcomer's first fetch saw must reach those who were there
+// before, whoever polls next.
+func TestWhatANewcomerSawFirstIsNotLost(t *testing.T) {
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	slow := func(c *feedtree.Config) { c.Polling.Off = true } // never asks again
+	first := startNode(t, o, slow)
+	second := startNode(t, o, nil, first)
+	eventually(t, "the nodes meet", func() bool { return first.Status().Peers == 1 && second.Status().Peers == 1 })
+	got := collect(t, subscribe(t, first, url))
+	o.publish("/feed.xml", "b", "a")
+	subscribe(t, second, url)
+	eventually(t, "b at the one who was there", func() bool { return got.got()["b"] == 1 })
+	if u, _ := got.of("b"); u.Trust != store.Unconfirmed || u.Seq == 0 {
+		t.Errorf("b came as %v, seq %d; want from the tree, unconfirmed", u.Trust, u.Seq)
+	}
+	if n := o.asked("/feed.xml"); first.Status().Feeds[0].OriginRequests != 1 {
+		t.Errorf("the one that is not to poll asked the origin again (%d requests in all)", n)
+	}
+}
+
+func TestALocalFeedNeverEntersTheOverlay(t *testing.T) {
+	o := newOrigin(t)
+	for what, p := range map[string]page{
+		"/private.xml":           {body: document("", "a"), header: map[string]string{"Cache-Control": "private"}},
+		"/none.xml":              {body: document(`<ft:poll xmlns:ft="`+feed.Namespace+`" allow="none"/>`, "a")},
+		"/feed.xml?token=abc123": {body: document("", "a")},
+	} {
+		path, _, _ := strings.Cut(what, "?")
+		o.set(path, p)
+		nodes := startNodes(t, o, 2)
+		url := o.url(what)
+		got := collect(t, subscribe(t, nodes[0], url))
+		status, ok := nodes[0].Feed(url)
+		if !ok || status.Role != feedtree.RoleLocal || status.Local == "" {
+			t.Fatalf("%s: role %q, local %q", what, status.Role, status.Local)
+		}
+		p.body = strings.Replace(p.body, "<item>", "<item><guid>b</guid></item><item>", 1)
+		o.set(path, p)
+		eventually(t, "polled by its owner alone", func() bool { return got.got()["b"] == 1 })
+		if status, _ := nodes[0].Feed(url); status.Attached || status.Root || status.EventsReceived > 0 {
+			t.Errorf("%s: is in a tree: %+v", what, status)
+		}
+		for _, n := range nodes {
+			if d := n.Status().Counts["tree_delivered"]; d > 0 {
+				t.Errorf("%s: %d events delivered", what, d)
+			}
+		}
+		if _, err := nodes[0].Publish(t.Context(), identity(t), url, []byte(p.body)); !errors.Is(err, feedtree.ErrLocal) {
+			t.Errorf("%s: publishing it: %v", what, err)
+		}
+	}
+}
+
+func TestARestartCatchesUpWithoutAskingTheOrigin(t *testing.T) {
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	stays := startNode(t, o, nil)
+	dir, kept := t.TempDir(), store.NewMemory()
+	resumable := func(c *feedtree.Config) {
+		c.Dir, c.Store = dir, kept
+		c.Polling.Min = time.Minute // it does not poll before the other is heard
+	}
+	goes := startNode(t, o, resumable, stays)
+	id := goes.ID()
+	subscribe(t, stays, url)
+	before := collect(t, subscribe(t, goes, url))
+	eventually(t, "joined", func() bool { f, _ := goes.Feed(url); return f.Attached && f.BeatsReceived > 0 })
+	goes.Close()
+	o.publish("/feed.xml", "b", "a")
+	there := collect(t, subscribe(t, stays, url))
+	eventually(t, "b at the one that stays", func() bool { return there.got()["b"] == 1 })
+
+	goes = startNode(t, o, resumable, stays)
+	if goes.ID() != id {
+		t.Errorf("the node's ID was %s and is %s", id, goes.ID())
+	}
+	s := subscribe(t, goes, url)
+	eventually(t, "b after the restart", func() bool {
+		doc, _, err := s.Document(t.Context())
+		return err == nil && len(doc.Items) == 2
+	})
+	if f, _ := goes.Feed(url); f.OriginRequests != 0 {
+		t.Errorf("%d requests to the origin after the restart", f.OriginRequests)
+	}
+	if before.got()["b"] != 0 || !errors.Is(before.err, feedtree.ErrClosed) {
+		t.Errorf("the subscription of the closed node: %v, %v", before.got(), before.err)
+	}
+}
+
+// FeedTree §4.5.2: as a fallback the conventional feed is asked.
+func TestANodeAloneIsAnOrdinaryReader(t *testing.T) {
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	alone := startNode(t, o, nil)
+	got := collect(t, subscribe(t, alone, url))
+	for _, guid := range []string{"b", "c"} {
+		o.publish("/feed.xml", guid, "a")
+		eventually(t, guid, func() bool { return got.got()[guid] == 1 })
+	}
+	if u, _ := got.of("c"); u.Trust != store.Fetched {
+		t.Errorf("trust %v", u.Trust)
+	}
+}
+
+func TestAFailingOriginIsToldAndRecovers(t *testing.T) {
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	n := startNode(t, o, nil)
+	s := subscribe(t, n, url)
+	got := collect(t, s)
+	o.set("/feed.xml", page{status: 503, body: "later"})
+	eventually(t, "the failure shows", func() bool { return strings.Contains(s.State().Failure, "503") })
+	if doc, _, err := s.Document(t.Context()); err != nil || len(doc.Items) != 1 {
+		t.Errorf("the document while the origin fails: %v", err)
+	}
+	o.publish("/feed.xml", "b", "a")
+	eventually(t, "b", func() bool { return got.got()["b"] == 1 && s.State().Failure == "" })
 }

@@ -1,0 +1,211 @@
+package feedtree_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
+)
+
+func identity(t testing.TB) *signing.Identity {
+	t.Helper()
+	id, err := signing.Generate(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// announcing is the element by which a document names the feed's key.
+func announcing(id *signing.Identity, url string) string {
+	return feed.Tree{
+		Version: 1, Group: multicast.GroupOf(url).String(), Fingerprint: id.Public().Fingerprint().String(), TTL: time.Minute,
+	}.XML()
+}
+
+func publish(t testing.TB, n *feedtree.Node, id *signing.Identity, url, doc string) feedtree.Receipt {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	r, err := n.Publish(ctx, id, url, []byte(doc))
+	if err != nil && !errors.Is(err, feedtree.ErrNotHeld) {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// send pushes without waiting for anybody to hold it.
+func send(t testing.TB, n *feedtree.Node, id *signing.Identity, url, doc string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := n.Publish(ctx, id, url, []byte(doc)); err != nil && !errors.Is(err, feedtree.ErrNotHeld) && ctx.Err() == nil {
+		t.Fatal(err)
+	}
+}
+
+func TestASignedItemIsSigned(t *testing.T) {
+	for name, c := range map[string]struct {
+		start func(testing.TB) *origin
+		want  store.Trust
+	}{
+		"https": {newSecureOrigin, store.Signed},
+		"http":  {newOrigin, store.Unconfirmed}, // whoever sits on the line can name a key
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, id := c.start(t), identity(t)
+			url := o.url("/feed.xml")
+			o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
+			nodes := startNodes(t, o, 2)
+			s := subscribe(t, nodes[0], url)
+			got := collect(t, s)
+			send(t, nodes[1], id, url, document(announcing(id, url), "b", "a"))
+			eventually(t, "b", func() bool { return got.got()["b"] == 1 })
+			if u, _ := got.of("b"); u.Trust != c.want || u.Source != [32]byte(id.Public()) || u.Seq != 1 {
+				t.Errorf("b is %v from %x, seq %d; want %v from the publisher", u.Trust, u.Source[:4], u.Seq, c.want)
+			}
+			_, state, err := s.Document(t.Context())
+			if err != nil || state.Trust["guid:b"] != c.want {
+				t.Errorf("in the document b is %v (%v)", state.Trust["guid:b"], err)
+			}
+			if got.got()["a"] != 0 {
+				t.Error("a was there before and came again")
+			}
+		})
+	}
+}
+
+func TestAForgedEventReachesNobody(t *testing.T) {
+	o, id, forger := newSecureOrigin(t), identity(t), identity(t)
+	url := o.url("/feed.xml")
+	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
+	nodes := startNodes(t, o, 3)
+	s := subscribe(t, nodes[0], url)
+	got := collect(t, s)
+	send(t, nodes[1], forger, url, document("", "forged"))
+	eventually(t, "the forgery is counted", func() bool { return s.Status().Refused["not the feed's key"] > 0 })
+	send(t, nodes[2], id, url, document(announcing(id, url), "b", "a"))
+	eventually(t, "the real thing", func() bool { return got.got()["b"] == 1 })
+	doc, _, err := s.Document(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range doc.Items {
+		if it.GUID == "forged" {
+			t.Error("the forged item is in the document")
+		}
+	}
+	if nodes[0].Status().Refused["judge: not the feed's key"] == 0 {
+		t.Error("the node's own counter does not show it")
+	}
+}
+
+func TestAnUnknownKeyIsLookedUpOnce(t *testing.T) {
+	o, id := newSecureOrigin(t), identity(t)
+	url := o.url("/feed.xml")
+	o.publish("/feed.xml", "a") // names no key yet
+	still := func(c *feedtree.Config) { c.Polling.Off = true }
+	reader := startNode(t, o, still)
+	publisher := startNode(t, o, still, reader)
+	eventually(t, "the nodes meet", func() bool { return reader.Status().Peers == 1 })
+	s := subscribe(t, reader, url)
+	got := collect(t, s)
+	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
+	send(t, publisher, id, url, document(announcing(id, url), "b", "a"))
+	eventually(t, "b, once the key is known", func() bool { return got.got()["b"] == 1 })
+	if u, _ := got.of("b"); u.Trust != store.Signed {
+		t.Errorf("b is %v", u.Trust)
+	}
+	if st := s.Status(); st.OriginRequests != 2 || st.Publisher != id.Public().Fingerprint().String() {
+		t.Errorf("%d requests, publisher %q", st.OriginRequests, st.Publisher)
+	}
+}
+
+func TestAPublisherTheFeedDoesNotNameIsAVolunteer(t *testing.T) {
+	o, id := newSecureOrigin(t), identity(t)
+	url := o.url("/feed.xml")
+	o.publish("/feed.xml", "a")
+	still := func(c *feedtree.Config) { c.Polling.Off = true }
+	reader := startNode(t, o, still)
+	publisher := startNode(t, o, still, reader)
+	eventually(t, "the nodes meet", func() bool { return reader.Status().Peers == 1 })
+	got := collect(t, subscribe(t, reader, url))
+	send(t, publisher, id, url, document("", "b", "a"))
+	eventually(t, "b", func() bool { return got.got()["b"] == 1 })
+	if u, _ := got.of("b"); u.Trust != store.Unconfirmed {
+		t.Errorf("b is %v, and nothing says whose key that is", u.Trust)
+	}
+}
+
+func TestAPublisherContinuesItsLine(t *testing.T) {
+	o, id := newSecureOrigin(t), identity(t)
+	url := o.url("/feed.xml")
+	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
+	durable := durableMemory{store.NewMemory()}
+	reader := startNode(t, o, func(c *feedtree.Config) { c.Store = durable })
+	got := collect(t, subscribe(t, reader, url))
+	kept := store.NewMemory()
+	remembers := func(c *feedtree.Config) { c.Store = kept }
+
+	publisher := startNode(t, o, remembers, reader)
+	eventually(t, "they meet", func() bool { return publisher.Status().Peers == 1 })
+	first := publish(t, publisher, id, url, document("", "b", "a"))
+	if first.Items != 2 || first.Holders != 1 || first.Wanted != 1 {
+		t.Errorf("first push: %+v", first)
+	}
+	again := publish(t, publisher, id, url, document("", "b", "a"))
+	if again.Items != 0 || again.Stamp != first.Stamp || again.Holders != 1 {
+		t.Errorf("the same again: %+v, want no event and %v still held", again, first.Stamp)
+	}
+	publisher.Close()
+
+	publisher = startNode(t, o, remembers, reader)
+	eventually(t, "they meet again", func() bool { return publisher.Status().Peers == 1 })
+	second := publish(t, publisher, id, url, document("", "c", "b", "a"))
+	if second.Items != 1 || second.Stamp.Seq != first.Stamp.Seq+1 || second.Stamp.Epoch != first.Stamp.Epoch {
+		t.Errorf("after a restart: %+v, want one item at seq %d", second, first.Stamp.Seq+1)
+	}
+	eventually(t, "all", func() bool { return got.got()["b"] == 1 && got.got()["c"] == 1 })
+}
+
+// durableMemory is a store that claims to outlive the process.
+type durableMemory struct{ *store.Memory }
+
+func (durableMemory) Durable() bool { return true }
+
+// FeedTree §4.3: heartbeats let subscribers know that nothing was lost; here
+// also that nobody need poll.
+func TestALivePublisherSilencesTheVolunteers(t *testing.T) {
+	o, id := newSecureOrigin(t), identity(t)
+	url := o.url("/feed.xml")
+	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
+	nodes := startNodes(t, o, 3)
+	all := []*arrivals{collect(t, subscribe(t, nodes[0], url)), collect(t, subscribe(t, nodes[1], url))}
+	eventually(t, "a volunteer", func() bool { return len(volunteers(nodes, url)) > 0 })
+	p, err := nodes[2].Publisher(t.Context(), id, url, feedtree.PublisherConfig{TTL: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "no volunteer", func() bool { return len(volunteers(nodes, url)) == 0 })
+	asked, beats := o.asked("/feed.xml"), nodes[0].Status().Feeds[0].BeatsReceived
+	eventually(t, "heartbeats", func() bool { return nodes[0].Status().Feeds[0].BeatsReceived >= beats+3 })
+	if now := o.asked("/feed.xml"); now > asked+1 { // one may have been on its way
+		t.Errorf("%d requests while the publisher is live", now-asked)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := p.Push(ctx, []byte(document("", "b", "a"))); !errors.Is(err, feedtree.ErrNotHeld) {
+		t.Errorf("held by stores that do not outlive the process: %v", err)
+	}
+	for _, a := range all {
+		eventually(t, "b", func() bool { return a.got()["b"] == 1 })
+	}
+	p.Close()
+	eventually(t, "a volunteer takes over from a silent publisher", func() bool { return len(volunteers(nodes, url)) > 0 })
+}
