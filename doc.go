@@ -1,3 +1,69 @@
 // Package feedtree is a node of FeedTree: news feeds as push, over a network of
 // their subscribers, with no operator.
+//
+//	node, err := feedtree.New(ctx, feedtree.Config{})
+//	...
+//	feed, err := node.Subscribe(ctx, "https://example.org/feed.xml")
+//	...
+//	for update, err := range feed.Items(ctx) {
+//
+// A [Node] subscribes to any feed of the web. Feeds that somebody publishes come
+// signed from the publisher; the others are polled by volunteers, this node
+// perhaps among them, each by about one for all (FeedTree §5). A node that is
+// alone is an ordinary, polite feed reader. [Node.Publish] pushes what is new in
+// a feed's document, [Node.Publisher] also keeps up the heartbeats that let
+// subscribers know that they missed nothing (§4.3).
+//
+// It joins what is below it: overlay/kad finds the others, multicast/tree and
+// multicast/live carry signed events, feed and feed/fetch read documents,
+// feed/schedule decides who polls, feed/store keeps everything. Package
+// feed/archive is a store in one file, for Config.Store; the default keeps
+// nothing beyond the process.
+//
+// # Trust
+//
+// Every item says why it is believed ([Update.Trust]): it is signed by the
+// publisher, was fetched here from its origin, or is the word of one volunteer,
+// unconfirmed. The publisher's key is the one that the feed's own document
+// announces, fetched here from the feed's own host over HTTPS, the first time it
+// is seen; a later document that names another does not move it. A key seen over
+// plain HTTP is used to refuse others, not to believe. Events under any other key
+// in the publisher's name are refused and counted; if the feed announced no key
+// so far, its document is asked for once more before that is decided, and if
+// there is still none, they count as a volunteer's. While a publisher keeps its
+// promise of heartbeats, volunteers are refused.
+//
+// # Invariants
+//
+//  1. What comes from the tree is in the store before a subscription yields it,
+//     before its source is told that it is held, and before the cursor moves:
+//     a crash loses nothing and doubles nothing.
+//  2. What this node says is in the store before it is sent, and one at a time
+//     per line: a restart never makes it say two things at one place.
+//  3. An item reaches a subscription's Items once for each version of it, however
+//     often and over however many ways it came.
+//  4. Nothing about a local feed leaves the node but requests to its origin: a
+//     private URL (feed.Public), Cache-Control private or no-store, and ft:poll
+//     allow="none" without ft:tree make it one. Of other feeds the group leaves
+//     the node, never the URL.
+//  5. Origins are asked by the schedule, at most once per interval; out of turn
+//     only for the first fetch, when no node has what is missing (at most twice
+//     per interval), and about an unknown key (at most once per interval and per
+//     minute, but the first time at once).
+//  6. A feed's trouble is its own: it shows in its status, the others go on.
+//  7. After Close no goroutine of the node runs, and the store is no longer used.
+//
+// # Choices
+//
+// A volunteer's events are signed with the node's key, which is its identity in
+// the overlay. Whoever starts polling tells all of the document that no event
+// known here carried, since an item that only its predecessor or its own first
+// fetch saw would reach nobody else. A feed known to the store is not asked for
+// at the start: the tree is heard first, and only a node that stays alone, or
+// hears nothing for a minute beyond the feed's interval, asks the origin.
+//
+// Unsubscribing is explicit: closing a [Subscription] ends only the listening.
+// A feed that only is published from here is not polled and not resumed at the
+// start. The certificate that ft:tree may name is not fetched: as there is one
+// key, its fingerprint and the events name it completely.
 package feedtree
