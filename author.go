@@ -13,7 +13,10 @@ import (
 )
 
 // authors finds the one author of each line this node writes.
-type authors struct{ byLine sync.Map } // lineKey → *author
+type authors struct {
+	byLine  sync.Map   // lineKey → *author
+	opening sync.Mutex // of those who begin to publish
+}
 
 type lineKey struct {
 	group  multicast.Group

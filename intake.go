@@ -194,8 +194,9 @@ func (d *desk) outcome(ch *channel, h heard) {
 		ch.sched.Heard(now, h.ago, schedule.Source(h.env.Key))
 		return
 	}
-	ch.sched.Published(now, h.ago, h.env.TTL)
-	ch.standing.extend(time.Now().Add(2*h.env.TTL - h.ago))
+	ttl := min(h.env.TTL, longestPoll) // or one careless promise would silence everybody for months
+	ch.sched.Published(now, h.ago, ttl)
+	ch.standing.extend(time.Now().Add(2*ttl - h.ago))
 }
 
 // durable reports whether the store outlives the process, which is what the

@@ -41,7 +41,6 @@ type Node struct {
 	judges  judges
 	authors authors
 	codec   *codec
-	opening sync.Mutex // of those who begin to publish
 	life    life
 }
 

@@ -67,10 +67,9 @@ func (d *desk) finish(ch *channel, j job, r result) {
 	if r.wait > 0 {
 		ch.sched.NotBefore(now, now+r.wait)
 	}
-	if j.nudge {
-		d.known(ch, r.ok)
+	if j.nudge || rec.Pin != ch.standing.policy.Load().pin {
+		d.known(ch, rec.Pin, r.ok)
 	}
-	ch.standing.pin(rec.Pin)
 	d.settle(ch, rec)
 	if r.changed {
 		ch.count.items = -1
@@ -88,17 +87,15 @@ func (d *desk) obey(ch *channel, f *feed.Feed) {
 	}
 }
 
-// known ends the wait for the feed's key. What was held meanwhile is judged
-// again: if the origin names no key, as the word of a volunteer.
-func (d *desk) known(ch *channel, ok bool) {
+// known takes over what the origin says of the feed's key. What was held until
+// then is judged again: if the origin names no key, as the word of a volunteer.
+func (d *desk) known(ch *channel, pin store.Pin, ok bool) {
+	ch.standing.pin(pin)
 	if ok {
 		ch.standing.openUntil(time.Now().Add(max(ch.sched.Interval(), time.Minute)))
-	}
-	ch.standing.pin(ch.ledger.record().Pin)
-	ch.standing.nudged.Store(false)
-	if ok {
 		d.node.background(func(context.Context) { _ = d.node.loop.Recheck(ch.group) }) // fails only once closed
 	}
+	ch.standing.nudged.Store(false)
 }
 
 // do is the job. It runs beside the desk.

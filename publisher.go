@@ -129,8 +129,8 @@ func (n *Node) speaker(ctx context.Context, id *signing.Identity, url string, tt
 	if ok, why := n.config.Public(canonical); !ok {
 		return nil, fmt.Errorf("publish %s: %w: %s", canonical, ErrLocal, why)
 	}
-	n.opening.Lock()
-	defer n.opening.Unlock()
+	n.authors.opening.Lock()
+	defer n.authors.opening.Unlock()
 	p := &Publisher{node: n, url: canonical, ttl: ttl, done: make(chan struct{})}
 	if p.ch, err = n.stage(ctx, canonical); err != nil {
 		return nil, fmt.Errorf("publish %s: %w", canonical, err)

@@ -1,0 +1,11 @@
+package feedtree
+
+import (
+	"github.com/feedtree/feedtree/multicast/live"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/signing"
+)
+
+// Judge and Notice let tests be the tree.
+func (n *Node) Judge(env *signing.Envelope) (live.Verdict, string) { return n.judge(env) }
+func (n *Node) Notice(what tree.Notice)                            { n.notice(what) }
