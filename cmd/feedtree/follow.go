@@ -74,13 +74,10 @@ func (c followCmd) print(w io.Writer, u feedtree.Update) error {
 			oneLine(u.Item.Title), oneLine(u.Item.Link))
 		return err
 	}
-	line, err := json.Marshal(followed{
+	line := json.NewEncoder(w) // writes each line at once
+	line.SetEscapeHTML(false)
+	return line.Encode(followed{
 		Feed: u.Feed, ID: u.Item.GUID, Title: u.Item.Title, Link: u.Item.Link,
 		Published: dateOrNull(u.Item.Date()), Received: u.Received.UTC(), Trust: u.Trust.String(), Seq: u.Seq,
 	})
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
 }

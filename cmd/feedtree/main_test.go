@@ -1,12 +1,15 @@
 package main
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -42,9 +45,12 @@ func TestScripts(t *testing.T) {
 			}
 			e.Defer(func() { _ = l.Close() })
 			e.Setenv("BUSY", l.Addr().String())
+			if e.Vars, err = withFreePorts(e.Vars, "PORT1", "PORT2"); err != nil {
+				return err
+			}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"mode": mode},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"mode": mode, "answers": answers},
 	})
 }
 
@@ -58,4 +64,44 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 	if got := info.Mode().String(); got != args[0] {
 		ts.Fatalf("%s has mode %s, want %s", args[1], got, args[0])
 	}
+}
+
+// withFreePorts sets variables to addresses that nobody listens on.
+func withFreePorts(vars []string, names ...string) ([]string, error) {
+	for _, name := range names {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = l.Close() }() // at the end, so that they differ
+		vars = append(vars, name+"="+l.Addr().String())
+	}
+	return vars, nil
+}
+
+// answers waits until a URL is answered with a status, and writes the body to
+// a file: answers 200 URL FILE.
+func answers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: answers STATUS URL FILE")
+	}
+	last := "nothing"
+	limit := time.Now().Add(20 * time.Second)
+	for now := range time.Tick(20 * time.Millisecond) {
+		if now.After(limit) {
+			break
+		}
+		w, err := http.Get(args[1])
+		if err != nil {
+			last = err.Error()
+			continue
+		}
+		body, err := io.ReadAll(w.Body)
+		_ = w.Body.Close()
+		if last = w.Status; err == nil && strings.HasPrefix(w.Status, args[0]) {
+			ts.Check(os.WriteFile(ts.MkAbs(args[2]), body, 0o600))
+			return
+		}
+	}
+	ts.Fatalf("%s: %s", args[1], last)
 }

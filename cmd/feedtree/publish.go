@@ -144,12 +144,27 @@ func (c publishCmd) once(ctx context.Context, node *feedtree.Node, id *signing.I
 	if err != nil {
 		return err
 	}
-	if got.Stamp.Seq == 0 {
-		_, err = fmt.Fprintln(out, "nothing to push: the feed has no items")
-		return err
-	}
-	_, err = fmt.Fprintf(out, "%d new items pushed, held by %d other nodes (seq %d)\n", got.Items, got.Holders, got.Stamp.Seq)
+	_, err = fmt.Fprintln(out, outcome(got))
 	return err
+}
+
+// outcome says what was pushed, and who holds it.
+func outcome(r feedtree.Receipt) string {
+	holders := plural(r.Holders, "other node")
+	switch {
+	case r.Stamp.Seq == 0:
+		return "nothing to push: the feed has no items"
+	case r.Items == 0:
+		return fmt.Sprintf("nothing new; what was pushed last (seq %d) is held by %s", r.Stamp.Seq, holders)
+	}
+	return fmt.Sprintf("%s pushed (seq %d), held by %s", plural(r.Items, "new item"), r.Stamp.Seq, holders)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 const (
