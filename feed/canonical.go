@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -122,8 +123,11 @@ func canonicalHost(host string) (string, error) {
 		return "", err
 	}
 	ascii, err := lookup.ToASCII(plain)
-	if err != nil {
-		return "", fmt.Errorf("host %q: %v", host, err)
+	if err != nil || !utf8.ValidString(plain) {
+		return "", fmt.Errorf("host %q is no domain name", host)
+	}
+	if again, err := lookup.ToASCII(ascii); err != nil || again != ascii {
+		return "", fmt.Errorf("host %q has no one spelling", host)
 	}
 	if ascii == "" || len(ascii) > 254 {
 		return "", fmt.Errorf("host of %d bytes", len(ascii))

@@ -122,13 +122,21 @@ func pushed(t testing.TB, f *Feed) {
 
 func TestHistoriesSurviveBeingPushed(t *testing.T) {
 	channels := map[string]*Feed{}
+	done := map[[32]byte]bool{} // versions of a document share most of their items
 	for _, path := range histories(t) {
 		doc, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		f := mustParse(t, doc)
-		pushed(t, f)
+		pushed(t, f.Only(slices.DeleteFunc(slices.Clone(f.Items), func(it Item) bool {
+			h := it.Hash()
+			if done[h] {
+				return true
+			}
+			done[h] = true
+			return false
+		})))
 		for _, format := range formats {
 			sameItems(t, mustParse(t, render(t, f, format, Options{})).Items, f.Items)
 		}

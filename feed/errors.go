@@ -38,6 +38,7 @@ const (
 	maxItems    = 10_000
 	maxElements = 150_000 // elements remembered in one scan, not elements seen
 	maxAttrs    = 256     // of one element
+	maxPrefixes = 256     // used by an element and declared outside it
 	maxDefects  = 16
 )
 

@@ -27,10 +27,14 @@ func parsePerson(s string) Person {
 	return Person{Name: s}
 }
 
+// maxList bounds the people, categories and files of one item or channel. What is
+// beyond stays in the bytes that are copied.
+const maxList = 256
+
 // addPerson adds somebody who is not there yet.
 func addPerson(list []Person, p Person) []Person {
 	p = Person{strings.TrimSpace(p.Name), strings.TrimSpace(p.Email), strings.TrimSpace(p.URI)}
-	if p == (Person{}) {
+	if p == (Person{}) || len(list) >= maxList {
 		return list
 	}
 	for i, q := range list {
@@ -57,7 +61,7 @@ func addCategory(list []Category, c Category) []Category {
 	if c.Term == "" {
 		c.Term = c.Label
 	}
-	if c.Term == "" {
+	if c.Term == "" || len(list) >= maxList {
 		return list
 	}
 	if c.Label == c.Term {
@@ -79,7 +83,7 @@ func addCategory(list []Category, c Category) []Category {
 // addEnclosure adds a file; a second mention of one is the more detailed.
 func addEnclosure(list []Enclosure, e Enclosure) []Enclosure {
 	e.URL, e.Type, e.Title = strings.TrimSpace(e.URL), strings.TrimSpace(e.Type), strings.TrimSpace(e.Title)
-	if e.URL == "" {
+	if e.URL == "" || len(list) >= maxList {
 		return list
 	}
 	for i, have := range list {

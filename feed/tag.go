@@ -53,6 +53,9 @@ func (s *scanner) open(t tag, prefix, local string, start int) error {
 			s.names.attribute(p)
 		}
 	}
+	if len(s.names.free) > maxPrefixes {
+		return fmt.Errorf("%w: more than %d prefixes that are not declared", ErrTooMany, maxPrefixes)
+	}
 	o := open{name: t.name, declared: declared}
 	if len(s.stack) < s.keep {
 		if s.kept++; s.kept > maxElements {

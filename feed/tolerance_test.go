@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,14 @@ func TestDates(t *testing.T) {
 	}
 }
 
+func counted(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
 // Input made to be slow is not.
 func TestHostileInputTakesLinearTime(t *testing.T) {
 	const n = 200_000
@@ -240,6 +249,10 @@ func TestHostileInputTakesLinearTime(t *testing.T) {
 		"tags never closed":        strings.Repeat("<br ", n),
 		"many elements":            strings.Repeat("<a/>", n),
 		"entities in an attribute": "<a b='" + strings.Repeat("&x", n) + "'/>",
+		"categories":               "</description>" + counted("<category>%d</category>", n/10),
+		"enclosures":               "</description>" + counted("<enclosure url='%d'/>", n/10),
+		"authors":                  "</description>" + counted("<dc:creator>%d</dc:creator>", n/10),
+		"prefixes":                 counted("<x%d:a/>", n),
 		"nested divs":              strings.Repeat("<div>", 90) + strings.Repeat("<p>x", n/100),
 	} {
 		start := time.Now()

@@ -27,10 +27,17 @@ func (w *xmlWriter) bound(prefix string) (uri string, ok bool) {
 	return "", false
 }
 
+// maxScope is how many namespaces are declared at the root for the sake of items;
+// those beyond are declared where they are used.
+const maxScope = 64
+
 // bind makes a prefix mean a namespace at the root, if it is free to.
 func (w *xmlWriter) bind(prefix, uri string) bool {
 	if have, taken := w.bound(prefix); taken {
 		return have == uri
+	}
+	if len(w.scope) >= maxScope {
+		return false
 	}
 	w.scope = append(w.scope, binding{prefix, uri})
 	return true
@@ -44,10 +51,13 @@ func (w *xmlWriter) prefix(preferred, uri string) string {
 		}
 	}
 	p := preferred
-	for n := 2; !w.bind(p, uri); n++ {
+	for n := 2; ; n++ {
+		if _, taken := w.bound(p); !taken {
+			w.scope = append(w.scope, binding{p, uri})
+			return p
+		}
 		p = preferred + strconv.Itoa(n)
 	}
-	return p
 }
 
 // document puts the root around what was written. open is the root's start tag
