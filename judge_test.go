@@ -28,6 +28,7 @@ func heartbeat(t *testing.T, id *signing.Identity, url string, role signing.Role
 }
 
 func TestWhoMaySpeak(t *testing.T) {
+	t.Parallel()
 	o, id, other := newSecureOrigin(t), identity(t), identity(t)
 	keyed, bare, elsewhere := o.url("/keyed.xml"), o.url("/bare.xml"), o.url("/elsewhere.xml")
 	o.set("/keyed.xml", page{body: document(announcing(id, keyed), "a")})
@@ -72,6 +73,7 @@ func TestWhoMaySpeak(t *testing.T) {
 }
 
 func TestVolunteersAreRefusedWhileThePublisherIsLive(t *testing.T) {
+	t.Parallel()
 	o, id := newSecureOrigin(t), identity(t)
 	url := o.url("/feed.xml")
 	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
@@ -94,6 +96,7 @@ func TestVolunteersAreRefusedWhileThePublisherIsLive(t *testing.T) {
 
 // FeedTree §4.5.2: what no node has is recovered over HTTP, but not at any rate.
 func TestWhatNobodyHasIsFetched(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	url := o.url("/feed.xml")
@@ -112,6 +115,7 @@ func TestWhatNobodyHasIsFetched(t *testing.T) {
 }
 
 func TestRetryAfterIsObeyed(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	n := startNode(t, o, nil)
@@ -124,6 +128,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 }
 
 func TestItemsWaitForAnOpenConsumer(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	n := startNode(t, o, nil)

@@ -17,6 +17,7 @@ import (
 )
 
 func TestSubscribeSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.set("/page", page{body: "<html><head><title>x</title></head><body>hello</body></html>"})
 	o.set("/gone.xml", page{status: 410})
@@ -52,6 +53,7 @@ func TestSubscribeSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestAPageLeadsToItsFeed(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	o.set("/", page{body: `<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head></html>`})
@@ -67,6 +69,7 @@ func TestAPageLeadsToItsFeed(t *testing.T) {
 }
 
 func TestAPermanentMoveIsFollowed(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.publish("/new.xml", "a")
 	o.set("/old.xml", page{status: 301, header: map[string]string{"Location": "/new.xml"}})
@@ -81,6 +84,7 @@ func TestAPermanentMoveIsFollowed(t *testing.T) {
 }
 
 func TestUnsubscribeForgets(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	url := o.url("/feed.xml")
@@ -112,6 +116,7 @@ func TestUnsubscribeForgets(t *testing.T) {
 }
 
 func TestASlowReaderLosesNothing(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	n := startNode(t, o, nil)
@@ -143,6 +148,7 @@ func TestASlowReaderLosesNothing(t *testing.T) {
 }
 
 func TestTheNodeKeyStays(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	with := func(c *feedtree.Config) { c.Dir = dir }
 	n := startNode(t, nil, with)
@@ -164,6 +170,7 @@ func TestTheNodeKeyStays(t *testing.T) {
 }
 
 func TestCloseIsQuickAndFinal(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	nodes := startNodes(t, o, 2)
@@ -192,6 +199,7 @@ func TestCloseIsQuickAndFinal(t *testing.T) {
 }
 
 func TestStatusAsJSON(t *testing.T) {
+	t.Parallel()
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	n := startNode(t, o, nil)

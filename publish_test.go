@@ -51,6 +51,7 @@ func send(t testing.TB, n *feedtree.Node, id *signing.Identity, url, doc string)
 }
 
 func TestASignedItemIsSigned(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		start func(testing.TB) *origin
 		want  store.Trust
@@ -82,6 +83,7 @@ func TestASignedItemIsSigned(t *testing.T) {
 }
 
 func TestAForgedEventReachesNobody(t *testing.T) {
+	t.Parallel()
 	o, id, forger := newSecureOrigin(t), identity(t), identity(t)
 	url := o.url("/feed.xml")
 	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
@@ -107,6 +109,7 @@ func TestAForgedEventReachesNobody(t *testing.T) {
 }
 
 func TestAnUnknownKeyIsLookedUpOnce(t *testing.T) {
+	t.Parallel()
 	o, id := newSecureOrigin(t), identity(t)
 	url := o.url("/feed.xml")
 	o.publish("/feed.xml", "a") // names no key yet
@@ -128,6 +131,7 @@ func TestAnUnknownKeyIsLookedUpOnce(t *testing.T) {
 }
 
 func TestAPublisherTheFeedDoesNotNameIsAVolunteer(t *testing.T) {
+	t.Parallel()
 	o, id := newSecureOrigin(t), identity(t)
 	url := o.url("/feed.xml")
 	o.publish("/feed.xml", "a")
@@ -144,6 +148,7 @@ func TestAPublisherTheFeedDoesNotNameIsAVolunteer(t *testing.T) {
 }
 
 func TestAPublisherContinuesItsLine(t *testing.T) {
+	t.Parallel()
 	o, id := newSecureOrigin(t), identity(t)
 	url := o.url("/feed.xml")
 	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
@@ -182,6 +187,7 @@ func (durableMemory) Durable() bool { return true }
 // FeedTree §4.3: heartbeats let subscribers know that nothing was lost; here
 // also that nobody need poll.
 func TestALivePublisherSilencesTheVolunteers(t *testing.T) {
+	t.Parallel()
 	o, id := newSecureOrigin(t), identity(t)
 	url := o.url("/feed.xml")
 	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
