@@ -1,7 +1,7 @@
 // Package feed reads, names, compares and writes news feeds: RSS 0.90 to 2.0,
 // RSS 1.0, Atom 0.3 and 1.0, and JSON Feed 1.0 and 1.1.
 //
-// It is what FeedTree §4.1 calls the conventional feed: the document that a
+// It is what FeedTree §4.3 calls the conventional feed: the document that a
 // publisher has anyway, that a volunteer polls, and that a reader is served.
 // Nothing here does I/O or knows what time it is.
 //
@@ -27,13 +27,15 @@
 //     of foreign namespaces wherever the target is XML.
 //  3. A GUID is the source's byte for byte (without surrounding white space). An
 //     item without one gets an id only where the target demands it, derived from
-//     its key, and Parse recognises that id and takes it away again.
+//     its key, and Parse recognises that id and takes it away again. Atom demands
+//     an IRI: a GUID that is none is wrapped in a URN there, and unwrapped by Parse.
 //  4. Dates are what the source said. A missing date stays missing, a future one
 //     stays in the future. Where Atom demands a date that nobody gave, the Unix
 //     epoch stands for "none" and is read back as none.
 //  5. The same Feed, format and options give the same bytes.
 //  6. Work and memory are linear in the size of the document, nesting is limited
-//     to 100, items to 10,000. The size itself is the caller's to limit.
+//     to 100, items to 10,000, people, categories and files of an item to 256. The
+//     size itself is the caller's to limit.
 //
 // # Choices
 //

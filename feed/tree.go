@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Tree is the ft:tree element: how to get the feed by push (FeedTree §4.1: the
+// Tree is the ft:tree element: how to get the feed by push (FeedTree §4.3: the
 // metadata that a conventional feed carries). It is a claim of the document, to be
 // checked by whoever acts on it: that the group is the feed's, that the certificate
 // is signed, that the addresses answer.
