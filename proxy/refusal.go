@@ -36,7 +36,16 @@ func (p *Proxy) noFeed(w http.ResponseWriter, url string, err error) {
 	if found := p.announced(err); found != "" {
 		advice = "That page announces:\n" + found
 	}
-	refuse(w, status, fmt.Sprintf("The feed %s cannot be had.\n%s\n\n%s", clip(url), printable(err.Error()), advice))
+	refuse(w, status, fmt.Sprintf("The feed %s cannot be had.\n%s\n\n%s", clip(url), cause(url, err), advice))
+}
+
+// cause is what an error says, without naming the feed again.
+func cause(url string, err error) string {
+	text := err.Error()
+	for _, again := range []string{"subscribe to " + url + ": ", url + ": ", "feed: "} {
+		text = strings.TrimPrefix(text, again)
+	}
+	return printable(text)
 }
 
 // announced lists the addresses here of the feeds that a web page announces.

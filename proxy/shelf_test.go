@@ -129,6 +129,15 @@ func TestWhatIsSaidOfFeedsNeverHad(t *testing.T) {
 	}
 }
 
+func TestCauseNamesTheFeedOnce(t *testing.T) {
+	n := newFakeNode()
+	n.errs[example] = fmt.Errorf("subscribe to %s: %w", example, &fetch.Error{Reason: fetch.Status, Status: 404, URL: example})
+	body := get(newProxy(n, Config{}, newClock().now), "/feed/"+example).Body.String()
+	if strings.Count(body, example) != 1 || !strings.Contains(body, "\nthere is nothing at this address (404)\n") {
+		t.Error(body)
+	}
+}
+
 func TestFeedThatWasLeftIsFollowedAgain(t *testing.T) {
 	n, c := newFakeNode(), newClock()
 	old := n.add(t, example, rss("1"))
