@@ -114,12 +114,12 @@ func TestALocalFeedNeverEntersTheOverlay(t *testing.T) {
 		}
 		p.body = strings.Replace(p.body, "<item>", "<item><guid>b</guid></item><item>", 1)
 		o.set(path, p)
-		eventually(t, "polled by its owner alone", func() bool { return got.got()["b"] == 1 })
-		for _, n := range nodes {
-			if n.InTree(url) {
-				t.Errorf("%s: has a tree", what)
+		eventually(t, "polled by its owner alone", func() bool {
+			if nodes[0].InTree(url) || nodes[1].InTree(url) {
+				t.Fatalf("%s: has a tree", what)
 			}
-		}
+			return got.got()["b"] == 1
+		})
 		if _, err := nodes[0].Publish(t.Context(), identity(t), url, []byte(p.body)); !errors.Is(err, feedtree.ErrLocal) {
 			t.Errorf("%s: publishing it: %v", what, err)
 		}
