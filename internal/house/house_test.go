@@ -34,7 +34,7 @@ var layers = [][]string{
 }
 
 // free are packages that hold tests and nothing anybody imports.
-var free = []string{"internal/", "examples"}
+var free = []string{"internal/", "examples", "e2e"}
 
 // pure are the cores: standard library and each other, no I/O, no clock, no
 // goroutine.
