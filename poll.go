@@ -28,7 +28,6 @@ type result struct {
 	doc      *feed.Feed // the origin's document, if it was read
 	wait     time.Duration
 	told     bool // the tree knows all that the origin's document holds
-	warning  string
 }
 
 // fetch has a worker do a job. At most one is under way for a channel.
