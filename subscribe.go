@@ -233,7 +233,7 @@ func (d *desk) add(ch *channel) {
 	d.channels[ch.url] = ch
 }
 
-// introduce meets the nodes that a feed names (FeedTree §4.1: the document is
+// introduce meets the nodes that a feed names (FeedTree §4.3: the document is
 // how a client bootstraps). They are hints from a stranger: a few, once.
 func (n *Node) introduce(f *feed.Feed) {
 	if f.Tree == nil {
