@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -338,16 +337,4 @@ func freePort(t testing.TB) string {
 	}
 	defer l.Close()
 	return l.Addr().String()
-}
-
-// lines reads a stream line by line into a channel.
-func lines(r io.Reader) <-chan string {
-	c := make(chan string, 256)
-	go func() {
-		defer close(c)
-		for sc := bufio.NewScanner(r); sc.Scan(); {
-			c <- sc.Text()
-		}
-	}()
-	return c
 }

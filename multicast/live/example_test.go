@@ -25,6 +25,7 @@ func (c cable) Send(_ overlay.ID, frame []byte) error { c.out <- frame; return n
 func (c cable) AddrsOf(overlay.ID) [][]byte           { return nil }
 func (c cable) Learn(overlay.ID, [][]byte)            {}
 func (c cable) Keep(overlay.ID, bool)                 {}
+func (c cable) Suspect(overlay.ID)                    {}
 func (c cable) NextHop(k overlay.Key) (overlay.ID, bool) {
 	return c.peer, k.Closer(c.peer.Key(), c.self.Key())
 }

@@ -40,6 +40,10 @@ type Overlay interface {
 	// Keep says whether the node is a neighbour in some tree, whose connection
 	// is worth keeping.
 	Keep(id overlay.ID, on bool)
+
+	// Suspect says that a node answered no keep-alive: the overlay checks on it
+	// before it names it as a next hop again.
+	Suspect(overlay.ID)
 }
 
 // Config sets up a Loop. The zero value runs: it accepts every verified event

@@ -31,6 +31,9 @@ func (l *Loop) carryOut(it item) {
 		}
 	}
 	for i := range l.out.Notices {
+		if no := &l.out.Notices[i]; no.Kind == tree.Silent {
+			l.overlay.Suspect(no.Peers[0])
+		}
 		if l.config.Notice != nil {
 			l.config.Notice(l.out.Notices[i])
 		}

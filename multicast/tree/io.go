@@ -79,6 +79,7 @@ const (
 	BeatDue                            // the line this node publishes was silent for its TTL: publish a heartbeat
 	Receipt                            // Peers hold the event of Stamp durably
 	GroupDropped                       // this node no longer serves the group at all
+	Silent                             // Peers[0] answered no keep-alive and is treated as gone: the overlay may want to check
 )
 
 // Notice tells the application what it may want to act on or to show.

@@ -142,6 +142,7 @@ func (n *Node) wakePair(p *pair) {
 	switch {
 	case p.dead != 0 && p.dead > now, p.dead == 0 && p.probe > now:
 	case p.pings >= 2:
+		n.notice(Notice{Kind: Silent, Peers: []overlay.ID{p.id}})
 		n.gone(p.id)
 	default:
 		p.pings++
