@@ -90,17 +90,17 @@ func (n *Node) Status() Status {
 		Feeds: n.feedStatus(""), Counts: n.net.Counters(),
 	}
 	trees, refused := n.loop.Counters()
-	s.Refused = maps.Clone(refused)
+	s.Refused = map[string]uint64{}
+	maps.Copy(s.Refused, refused)
 	for name, count := range map[string]uint64{
 		"tree_delivered": trees.Delivered, "tree_duplicates": trees.Duplicates, "tree_stale": trees.Stale,
 		"tree_gaps": trees.Gaps, "tree_recovered": trees.Recovered, "tree_missing": trees.Missing,
-		"tree_rejoins": trees.Rejoins, "tree_loops_broken": trees.LoopsBroken,
+		"tree_joins_refused": trees.Refused, "tree_rejoins": trees.Rejoins, "tree_loops_broken": trees.LoopsBroken,
 	} {
 		s.Counts[name] = count
 	}
 	for why, count := range map[string]uint64{
-		"tree: joins": trees.Refused, "tree: unasked": trees.Unasked,
-		"tree: too many sources": trees.LinesFull, "tree: malformed": trees.Malformed,
+		"tree: unasked": trees.Unasked, "tree: too many sources": trees.LinesFull, "tree: malformed": trees.Malformed,
 	} {
 		if count > 0 {
 			s.Refused[why] = count
@@ -123,7 +123,7 @@ func (n *Node) Feed(url string) (FeedStatus, bool) {
 
 // feedStatus describes one feed, or all by URL.
 func (n *Node) feedStatus(url string) []FeedStatus {
-	var all []FeedStatus
+	all := []FeedStatus{}
 	var channels []*channel
 	_ = n.desk.ask(context.Background(), func(d *desk) { // after Close there are no feeds
 		for _, ch := range d.channels {

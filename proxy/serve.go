@@ -25,7 +25,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 		WriteTimeout:      p.config.FirstFetch + 30*time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    headerLimit,
-		ErrorLog:          slog.NewLogLogger(p.config.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(p.config.Log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()

@@ -75,8 +75,7 @@ func (n *Node) downhill(g *group, from overlay.ID, why Reason) []overlay.ID {
 			ids = append(ids, c.id)
 		}
 	}
-	n.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	ids = ids[:min(len(ids), 4)]
+	ids = n.sample(ids)
 	if g.place.parent != "" {
 		ids = append(ids, g.place.parent)
 	}
@@ -94,7 +93,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 	n.held++
 	n.tie(from, g, edgeDigest(g.id, m.Edge, n.self))
 	n.send(from, &Message{Type: Ack, Group: g.id, Edge: m.Edge, Ver: g.place.sent, Flags: n.pathFlags(g),
-		Path: n.pathDown(g), Heads: g.heads()})
+		Path: n.pathDown(g), Heads: g.heads(), Peers: n.sample(g.links.lazy)})
 	n.catchUp(g, from, m)
 	n.learn(g, from, m.Heads, reorderWait)
 	if g.seek.target == from {

@@ -53,7 +53,7 @@ const (
 	rootCheckTo = time.Minute
 	retryFrom   = 300 * time.Millisecond // a failed search for a parent starts again; doubles up to
 	retryTo     = 20 * time.Second
-	walkFrom    = 2 * time.Second // a member short of lazy links sends a walk; doubles up to
+	walkFrom    = 500 * time.Millisecond // a member short of lazy links sends a walk; doubles up to
 	walkTo      = time.Minute
 	avoidFor    = 10 * time.Minute // a parent that did not forward is not asked again
 	maxPath     = 48               // a longer way to the top is a loop that nobody saw closing

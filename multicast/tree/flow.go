@@ -196,6 +196,9 @@ func (n *Node) credit(g *group, a arrival) {
 // hand gives an event to the application: to a member as news, to a node near
 // the root to keep.
 func (n *Node) hand(g *group, l *line, ev *multicast.Event, a arrival) {
+	if a.via == multicast.ViaParent || a.via == multicast.ViaLazy {
+		n.count.Recovered++
+	}
 	switch {
 	case a.from == "":
 	case g.member:

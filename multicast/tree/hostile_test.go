@@ -138,3 +138,28 @@ func TestSameSeedSameTrace(t *testing.T) {
 		t.Fatal("another seed, the same trace")
 	}
 }
+
+// The parent of a publisher that joined moments ago dies without a word, and
+// the transport does not tell: the next item is everywhere within two seconds
+// all the same, over lazy links.
+func TestNewcomersParentDies(t *testing.T) {
+	for seed := range uint64(12) {
+		w, g := world(21, seed, tree.Config{})
+		ids := w.IDs()
+		author := ids[20]
+		w.Join(g, ids[:20]...)
+		w.RunFor(2 * time.Second)
+		w.Join(g, author)
+		w.RunFor(1700 * time.Millisecond)
+		st, _ := w.Node(author).Status(g)
+		if st.Parent == "" {
+			continue // it is the root
+		}
+		w.Crash(st.Parent)
+		w.Publish(g, author, 0)
+		w.RunFor(2 * time.Second)
+		for _, h := range w.Missed(g, 0) {
+			t.Errorf("seed %d, %d lazy links: %v", seed, len(st.Lazy), h)
+		}
+	}
+}

@@ -11,7 +11,24 @@ import (
 // A walk of random steps through the tree finds them, so that a link seldom
 // shares this node's way to the top.
 
-// walk sends one walk if the member is short of links.
+// sample picks up to four at random.
+func (n *Node) sample(ids []overlay.ID) []overlay.ID {
+	ids = slices.Clone(ids)
+	n.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	return ids[:min(len(ids), 4)]
+}
+
+// meet asks the members that a new parent named to be lazy links: a newcomer
+// has some at once, before its own walks end somewhere.
+func (n *Node) meet(g *group, ids []overlay.ID) {
+	for _, id := range ids {
+		if id != n.self && g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < n.cfg.Lazy {
+			n.send(id, &Message{Type: Link, Group: g.id, Path: g.place.path})
+		}
+	}
+}
+
+// walk sends as many walks as the member is short of links.
 func (n *Node) walk(g *group) {
 	l := &g.links
 	if !g.member {
@@ -31,7 +48,7 @@ func (n *Node) walk(g *group) {
 	if len(g.place.path) > 1 {
 		starts = append(starts, g.place.path[0])
 	}
-	if len(starts) > 0 {
+	for range min(n.cfg.Lazy-len(l.lazy), len(starts)) {
 		n.send(starts[n.rng.IntN(len(starts))], &Message{Type: Walk, Group: g.id, Hops: walkHops, Peers: []overlay.ID{n.self}})
 	}
 }

@@ -285,6 +285,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	n.learn(g, from, m.Heads, reorderWait)
 	g.fresh = false
 	n.retryGaps(g)
+	n.meet(g, m.Peers)
 	if g.member && g.links.walkAt == 0 {
 		g.links.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
 	}
