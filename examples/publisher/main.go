@@ -25,19 +25,19 @@ func main() {
 	config := flags()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := push(ctx, config, flag.Arg(0), flag.Arg(1)); err != nil {
+	pem, errKey := os.ReadFile(*key)
+	doc, errDoc := os.ReadFile(flag.Arg(1))
+	if err := errors.Join(errKey, errDoc); err != nil {
+		log.Fatal(err)
+	}
+	if err := push(ctx, config, flag.Arg(0), pem, doc); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // push is all there is to it. A system that keeps running keeps its node, and a
 // feedtree.Publisher for each feed.
-func push(ctx context.Context, config feedtree.Config, url, path string) error {
-	pem, errKey := os.ReadFile(*key)
-	doc, errDoc := os.ReadFile(path)
-	if err := errors.Join(errKey, errDoc); err != nil {
-		return err
-	}
+func push(ctx context.Context, config feedtree.Config, url string, pem, doc []byte) error {
 	id, err := signing.ParseIdentity(pem, nil)
 	if err != nil {
 		return err
