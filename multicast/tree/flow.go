@@ -100,7 +100,7 @@ func (n *Node) roomForLine(g *group) bool {
 	worst := -1
 	for i, l := range g.lines {
 		idle := l.epoch == 0 || n.step.now-l.heard > n.cfg.Lease
-		if idle && l.source != g.own.source && (worst < 0 || l.heard < g.lines[worst].heard) {
+		if idle && !l.own && (worst < 0 || l.heard < g.lines[worst].heard) {
 			worst = i
 		}
 	}
@@ -252,16 +252,18 @@ func (n *Node) push(g *group, to overlay.ID, edge uint64, ev *multicast.Event, a
 func (n *Node) publish(in Input) {
 	g := n.group(in.Event.Group)
 	s := in.Event.Stamp
-	g.own.source, g.own.ttl, g.own.beatAt = s.Source, in.Event.TTL, 0
-	if in.Event.TTL > 0 {
-		g.own.beatAt = n.step.now + in.Event.TTL - in.Event.TTL/10
-	}
 	want := uint8(min(max(in.Want, 0), 16))
 	if k := g.buffer.find(s); k != nil && !s.Heartbeat() {
 		k.want = want // published again: what neighbours hold already, they say
 		n.forward(g, &in.Event, arrival{want: want})
 	} else {
 		n.take(g, &in.Event, arrival{want: want})
+	}
+	if l := g.line(s.Source); l != nil {
+		l.own, l.overdue, l.beatAt = true, 0, 0
+		if in.Event.TTL > 0 {
+			l.beatAt = n.step.now + in.Event.TTL - in.Event.TTL/10
+		}
 	}
 	n.needPlace(g)
 }

@@ -20,7 +20,6 @@ type group struct {
 	links  links
 	lines  []*line
 	buffer buffer
-	own    own
 	lease  time.Duration // until when the group is kept for nobody; 0: it is not
 	alarm  alarm
 	touch  bool
@@ -57,13 +56,6 @@ type child struct {
 	edge  uint64
 	ver   uint64 // of the last path sent
 	since time.Duration
-}
-
-// own is the line this node itself publishes in the group.
-type own struct {
-	source multicast.Source
-	ttl    time.Duration
-	beatAt time.Duration
 }
 
 func (g *group) child(id overlay.ID) int {
@@ -113,12 +105,12 @@ func (g *group) idle(now time.Duration) bool {
 
 // when is the earliest time at which the group wants to be woken.
 func (g *group) when() time.Duration {
-	at := min(orNever(g.seek.at), orNever(g.links.walkAt), orNever(g.own.beatAt), orNever(g.lease))
+	at := min(orNever(g.seek.at), orNever(g.links.walkAt), orNever(g.lease))
 	if g.place.root {
 		at = min(at, orNever(g.place.check))
 	}
 	for _, l := range g.lines {
-		at = min(at, l.recovery.when())
+		at = min(at, l.recovery.when(), orNever(l.beatAt))
 		if g.member {
 			at = min(at, orNever(l.overdue))
 		}

@@ -27,7 +27,9 @@ type line struct {
 	ttl      time.Duration
 	heard    time.Duration
 	recovery recovery
-	overdue  time.Duration // when silence becomes worth a notice, or never
+	overdue  time.Duration // when silence becomes worth a notice; 0: it does not
+	own      bool          // this node publishes it
+	beatAt   time.Duration // own: when a heartbeat is due; 0: none was promised
 }
 
 func (l *line) bit(seq uint64) bool    { return l.bits[seq%window/64]&(1<<(seq%64)) != 0 }

@@ -52,11 +52,10 @@ type Flags uint8
 
 // The flags.
 const (
-	Detached  Flags = 1 << iota // Join: I have no parent now
-	Fresh                       // Entry of Heads: tell me yours
-	Replica                     // Data: keep it under a lease, you are near the root
-	AsParent                    // Entry of a Sync: the sender is the parent of this edge
-	Reachable                   // Join: others can dial me
+	Detached Flags = 1 << iota // Join: I have no parent now
+	Fresh                      // Entry of Heads: tell me yours
+	Replica                    // Data: keep it under a lease, you are near the root
+	AsParent                   // Entry of a Sync: the sender is the parent of this edge
 )
 
 // Reason says why an edge was refused or dropped.

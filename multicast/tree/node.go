@@ -116,10 +116,6 @@ func (n *Node) wakeGroup(g *group) {
 	if due(g.links.walkAt, now) {
 		n.walk(g)
 	}
-	if due(g.own.beatAt, now) {
-		g.own.beatAt = now + g.own.ttl
-		n.notice(Notice{Kind: BeatDue, Group: g.id, Stamp: multicast.Stamp{Source: g.own.source}})
-	}
 	for _, l := range g.lines {
 		n.wakeLine(g, l)
 	}

@@ -37,6 +37,10 @@ func (n *Node) wakeLine(g *group, l *line) {
 	if g.member && due(l.overdue, now) {
 		n.overdue(g, l)
 	}
+	if due(l.beatAt, now) {
+		l.beatAt = now + l.ttl
+		n.notice(Notice{Kind: BeatDue, Group: g.id, Stamp: l.head()})
+	}
 }
 
 // checkGap plans a recovery if something is missing and none is planned.

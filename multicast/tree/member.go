@@ -1,0 +1,90 @@
+package tree
+
+import (
+	"slices"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// join is the application's: from now on events are delivered here.
+func (n *Node) join(in Input) {
+	g := n.group(in.Group)
+	g.fresh = !g.member && in.Cursor == nil
+	g.member = true
+	n.restore(g, in.Recent)
+	n.resume(g, in.Cursor)
+	if g.links.walkAt == 0 {
+		g.links.walkAt = n.step.now + n.jitter(walkFrom, 0.5)
+	}
+	n.needPlace(g)
+}
+
+func (n *Node) needPlace(g *group) {
+	if g.place.parent == "" && !g.place.root && !g.seek.on {
+		n.seekParent(g, nil, false)
+	}
+}
+
+// leave is the application's: the node stays only if others hang below it.
+func (n *Node) leave(g *group) {
+	n.touch(g)
+	g.member = false
+	for _, l := range g.lines {
+		l.own, l.beatAt = false, 0
+	}
+	g.links.walkAt = 0
+	for len(g.links.lazy) > 0 {
+		n.dropLazy(g, g.links.lazy[0], true)
+	}
+	n.dropIfIdle(g)
+}
+
+// dropIfIdle leaves the tree if this node serves nobody in it.
+func (n *Node) dropIfIdle(g *group) {
+	n.touch(g)
+	switch {
+	case n.groups[g.id] != g || g.member || len(g.links.children) > 0:
+		return
+	case !g.idle(n.step.now):
+		n.rest(g)
+		return
+	}
+	n.leaveParent(g)
+	for len(g.links.lazy) > 0 {
+		n.dropLazy(g, g.links.lazy[0], true)
+	}
+	g.seek = seek{}
+	delete(n.groups, g.id)
+	n.order = slices.DeleteFunc(n.order, func(o *group) bool { return o == g })
+	n.notice(Notice{Kind: GroupDropped, Group: g.id})
+}
+
+// rest leaves the tree and keeps the events, for as long as the lease goes. A
+// join wakes the group up.
+func (n *Node) rest(g *group) {
+	n.leaveParent(g)
+	g.seek, g.place = seek{}, place{sent: g.place.sent}
+}
+
+// close tells every neighbour, so that nobody has to find out.
+func (n *Node) close() {
+	for _, g := range n.order {
+		n.touch(g)
+		var hints []overlay.ID
+		if g.place.parent != "" {
+			hints = []overlay.ID{g.place.parent}
+		}
+		for len(g.links.children) > 0 {
+			c := g.links.children[0]
+			n.send(c.id, &Message{Type: Drop, Group: g.id, Edge: c.edge, Reason: Closing, Peers: hints})
+			n.cutChild(g, 0)
+		}
+		for len(g.links.lazy) > 0 {
+			n.dropLazy(g, g.links.lazy[0], true)
+		}
+		n.leaveParent(g)
+		g.seek, g.place, g.lines, g.lease = seek{}, place{sent: g.place.sent}, nil, 0
+		g.links.walkAt = 0
+	}
+	n.closed = true
+}

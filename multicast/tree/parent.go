@@ -1,0 +1,167 @@
+package tree
+
+import (
+	"slices"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// onAck makes the node that was asked the parent. Only now, on a move, the old
+// parent is left: no item falls between two edges.
+func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
+	s := &g.seek
+	switch {
+	case g.place.parent == from && g.place.edge == m.Edge:
+		n.onPath(g, from, m)
+		return
+	case !s.on || s.target != from || s.edge != m.Edge:
+		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
+		return
+	case n.loops(m.Path):
+		n.count.LoopsBroken++
+		s.alive = true
+		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
+		n.seekNext(g)
+		return
+	}
+	edge := s.edge
+	g.seek = seek{}
+	n.leaveParent(g)
+	if i := g.child(from); i >= 0 {
+		n.cutChild(g, i)
+	}
+	n.dropLazy(g, from, true)
+	g.place = place{parent: from, edge: edge, ver: m.Ver, sent: g.place.sent, path: m.Path,
+		attached: m.Flags&Detached == 0, since: n.step.now}
+	n.tie(from, g, edgeDigest(g.id, edge, from))
+	n.announce(g)
+	n.attachedNotice(g)
+	n.learn(g, from, m.Heads, reorderWait)
+	g.fresh = false
+	n.retryGaps(g)
+	n.meet(g, m.Peers)
+	if g.member && g.links.walkAt == 0 {
+		g.links.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
+	}
+}
+
+func (n *Node) attachedNotice(g *group) {
+	if g.place.attached {
+		n.notice(Notice{Kind: Attached, Group: g.id, Peers: slices.Clone(g.place.path)})
+	}
+}
+
+// loops reports whether a way to the top leads through this node, or is so
+// long that it must.
+func (n *Node) loops(path []overlay.ID) bool {
+	return len(path) > maxPath || slices.Contains(path, n.self)
+}
+
+// leaveParent ends the edge to the parent, if there is one, from this side.
+func (n *Node) leaveParent(g *group) {
+	if p := g.place; p.parent != "" {
+		n.send(p.parent, &Message{Type: Leave, Group: g.id, Edge: p.edge})
+		n.untie(p.parent, g, edgeDigest(g.id, p.edge, p.parent))
+		g.place.parent = ""
+	}
+}
+
+// orphan handles a parent that is no more. The nodes above it are near and
+// know the way: they are asked first, after what the parent itself proposed.
+func (n *Node) orphan(g *group, hints []overlay.ID, dead bool) {
+	old := g.place
+	n.untie(old.parent, g, edgeDigest(g.id, old.edge, old.parent))
+	n.detach(g)
+	todo := slices.Clone(hints)
+	for i := len(old.path) - 2; i >= 0 && i >= len(old.path)-3; i-- {
+		todo = append(todo, old.path[i])
+	}
+	n.count.Rejoins++
+	if dead {
+		n.seekWithout(g, old.parent, todo)
+	} else {
+		n.seekParent(g, todo, false)
+	}
+}
+
+// detach forgets the parent and keeps the children: below this node the tree
+// stays whole while it looks for another place.
+func (n *Node) detach(g *group) {
+	g.place = place{sent: g.place.sent}
+	n.notice(Notice{Kind: DetachedNow, Group: g.id})
+}
+
+// reseat gives up the place below an ancestor that is itself looking for a
+// parent here: this node is nearer to the root than the one above it.
+func (n *Node) reseat(g *group) {
+	n.leaveParent(g)
+	n.detach(g)
+	n.count.Rejoins++
+	n.seekParent(g, nil, false)
+}
+
+// move looks for another parent and keeps the present one until there is one.
+// The one left is not moved to again for a while; a node without any parent
+// asks it all the same.
+func (n *Node) move(g *group) {
+	n.avoid(g, g.place.parent)
+	var todo []overlay.ID
+	for i := len(g.place.path) - 2; i >= 0; i-- {
+		todo = append(todo, g.place.path[i])
+	}
+	n.seekParent(g, append(todo, g.links.lazy...), true)
+}
+
+func (n *Node) avoid(g *group, id overlay.ID) {
+	g.avoid.id, g.avoid.until = id, n.step.now+avoidFor
+}
+
+func (n *Node) avoids(g *group, id overlay.ID) bool {
+	return g.avoid.id == id && n.step.now < g.avoid.until
+}
+
+// avoided is a parent that kept its link alive and forwarded nothing.
+type avoided struct {
+	id    overlay.ID
+	until time.Duration
+}
+
+// onPath takes the parent's new way to the top.
+func (n *Node) onPath(g *group, from overlay.ID, m *Message) {
+	p := &g.place
+	switch {
+	case p.parent != from || p.edge != m.Edge:
+		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
+		return
+	case m.Ver <= p.ver:
+		return
+	case n.loops(m.Path):
+		n.count.LoopsBroken++
+		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
+		n.untie(from, g, edgeDigest(g.id, p.edge, from))
+		n.detach(g)
+		n.pause(g)
+		return
+	}
+	p.ver = m.Ver
+	attached := m.Flags&Detached == 0
+	if attached == p.attached && slices.Equal(m.Path, p.path) {
+		return
+	}
+	p.path, p.attached = m.Path, attached
+	n.announce(g)
+	n.attachedNotice(g)
+}
+
+// onCut handles an edge ended by its other side.
+func (n *Node) onCut(g *group, from overlay.ID, m *Message) {
+	if i := g.child(from); i >= 0 && g.links.children[i].edge == m.Edge {
+		n.cutChild(g, i)
+		n.dropIfIdle(g)
+		return
+	}
+	if g.place.parent == from && g.place.edge == m.Edge {
+		n.orphan(g, m.Peers, m.Reason == Closing)
+	}
+}
