@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/feedtree/feedtree/feed/store"
@@ -30,7 +29,7 @@ type author struct {
 	node  *Node
 	id    *signing.Identity
 	group multicast.Group
-	said  atomic.Int64 // when it last spoke, by the node's clock
+	due   chan struct{} // one token: its line was silent for as long as it promised
 
 	mu     sync.Mutex
 	line   signing.Line
@@ -39,8 +38,18 @@ type author struct {
 
 func (n *Node) author(id *signing.Identity, g multicast.Group) *author {
 	key := lineKey{g, id.Public()}
-	a, _ := n.authors.byLine.LoadOrStore(key, &author{node: n, id: id, group: g})
+	a, _ := n.authors.byLine.LoadOrStore(key, &author{node: n, id: id, group: g, due: make(chan struct{}, 1)})
 	return a.(*author)
+}
+
+// beatDue wakes whoever keeps the promise of heartbeats on a line.
+func (n *Node) beatDue(g multicast.Group, s multicast.Source) {
+	if a, ok := n.authors.byLine.Load(lineKey{g, signing.PublicKey(s)}); ok {
+		select {
+		case a.(*author).due <- struct{}{}:
+		default: // told already
+		}
+	}
 }
 
 // statement is what an author is to say: an event if there is a payload, else a
@@ -74,7 +83,6 @@ func (a *author) say(ctx context.Context, s *statement) (multicast.Stamp, error)
 		return multicast.Stamp{}, err
 	}
 	a.line = next
-	a.said.Store(int64(a.node.life.now()))
 	stamp := stampOf(env)
 	if s.before != nil {
 		s.before(stamp)

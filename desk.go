@@ -154,6 +154,8 @@ func (n *Node) notice(what tree.Notice) {
 	switch what.Kind {
 	case tree.Missing:
 		n.desk.post(func(d *desk) { d.missing(what) })
+	case tree.BeatDue:
+		n.beatDue(what.Group, what.Stamp.Source)
 	case tree.Receipt:
 		n.desk.post(func(d *desk) { d.receipt(what) })
 	}

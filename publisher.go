@@ -70,27 +70,20 @@ func (p *Publisher) Close() error {
 	return nil
 }
 
-// keepBeating says that there is no news whenever there was none for too long.
+// keepBeating says that there is no news whenever the tree finds that there was
+// none for almost as long as was promised.
 func (p *Publisher) keepBeating(ctx context.Context) {
-	every := p.ttl - p.ttl/10
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.done:
 			return
-		case <-timer.C:
+		case <-p.author.due:
 		}
-		silent := p.node.life.now() - time.Duration(p.author.said.Load())
-		if silent >= every {
-			if err := p.beat(ctx); err != nil {
-				p.node.complain(ctx, "cannot send a heartbeat", p.url, err)
-			}
-			silent = 0
+		if err := p.beat(ctx); err != nil {
+			p.node.complain(ctx, "cannot send a heartbeat", p.url, err)
 		}
-		timer.Reset(every - silent)
 	}
 }
 
