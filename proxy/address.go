@@ -35,13 +35,14 @@ func split(target string) (format feed.Format, rest string, ok bool) {
 var errNoScheme = errors.New("it has no scheme: put https:// or http:// in front")
 
 // address undoes what clients do to a URL inside a URL: some send it as it is,
-// some collapse its "//", some percent-encode it as one segment or only its
-// colon. What they did to the rest is not known, hence left alone.
+// some collapse its "//", some percent-encode it, all of it or all but its
+// slashes, or only its colon. An encoded slash beside plain ones is the URL's
+// own, hence so is everything else that is encoded.
 func address(rest string) (string, error) {
 	path, query, asked := strings.Cut(rest, "?")
 	if scheme, tail, ok := cutEncodedColon(path); ok {
 		path = scheme + ":" + tail
-		if hasPrefixFold(tail, "%2f") {
+		if hasPrefixFold(tail, "%2f") || !strings.Contains(strings.ToLower(tail), "%2f") {
 			decoded, err := url.PathUnescape(path)
 			if err != nil {
 				return "", err

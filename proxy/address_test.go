@@ -42,6 +42,7 @@ func TestAddress(t *testing.T) {
 		{"https%3A%2F%2Fh%2Fa%2520b", "https://h/a%20b"},
 		{"https%3A%2F%2Fh%2Fx?a=b", "https://h/x?a=b"},
 		{"https%3A%2F%2Fh%2Fx%3Fa%3Db?c=d", "https://h/x?a=b&c=d"},
+		{"http%3A//h%3A8080/a%2520b%3Fc%3Dd%26e%3Df", "http://h:8080/a%20b?c=d&e=f"},
 		{"https%3A//h/a%2Fb?c=%2F", "https://h/a%2Fb?c=%2F"},
 		{"https%3A/h/a%2Fb", "https://h/a%2Fb"},
 		{"https://h/a%2Fb", "https://h/a%2Fb"},
