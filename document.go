@@ -28,12 +28,13 @@ type DocState struct {
 }
 
 const (
-	shownItems = 50        // a document holds at least so many, if there are
+	shownItems = 50        // a document holds so many more than the origin's last one did
 	readMarks  = time.Hour // how exactly it is known when a feed was last read
 )
 
 // Document returns the newest document: the origin's channel with the items
-// that the origin, the publisher and volunteers brought, the newest first.
+// that the origin, the publisher and volunteers brought, the newest first. News
+// pushes nothing out that the origin still shows, however rarely it is fetched.
 // Asking for it marks the feed as read.
 func (s *Subscription) Document(ctx context.Context) (*feed.Feed, DocState, error) {
 	state := s.State() // first: what comes meanwhile shows as a higher version
@@ -51,7 +52,7 @@ func (s *Subscription) Document(ctx context.Context) (*feed.Feed, DocState, erro
 			return nil, state, fmt.Errorf("document of %s as stored: %w", s.url, err)
 		}
 	}
-	held, err := s.node.config.Store.Items(ctx, s.url, max(shownItems, len(channel.Items)))
+	held, err := s.node.config.Store.Items(ctx, s.url, len(channel.Items)+shownItems)
 	if err != nil {
 		return nil, state, fmt.Errorf("items of %s: %w", s.url, err)
 	}
