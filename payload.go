@@ -19,6 +19,7 @@ const (
 	maxPayload = 512 << 10 // bytes an event aims to stay below, compressed
 	maxDecoded = 8 << 20   // bytes of the document in an event
 	maxTold    = 1000      // items in one event
+	maxStored  = 24 << 20  // bytes of the documents that the items of one document become
 )
 
 // codec turns items into payloads and back: a complete document in the feed's
@@ -128,9 +129,10 @@ func (c *codec) expand(env *signing.Envelope) ([]byte, error) {
 
 func mediaOf(f feed.Format) signing.Media { return signing.Media(f) }
 
-// record makes what the store keeps of an item.
+// record makes what the store keeps of an item: a document of it alone. What the
+// feed says of itself is not in it, since it would be there once for each item.
 func record(url string, f *feed.Feed, it feed.Item, trust store.Trust, now time.Time) (store.Item, error) {
-	doc, err := document(f, []feed.Item{it})
+	doc, err := document(&feed.Feed{Format: f.Format, Link: url}, []feed.Item{it})
 	return store.Item{
 		Feed: url, Key: it.Key(), Hash: it.Hash(),
 		Doc: doc, ContentType: feed.MediaType(f.Format),
@@ -138,13 +140,18 @@ func record(url string, f *feed.Feed, it feed.Item, trust store.Trust, now time.
 	}, err
 }
 
-// records makes the records of several items.
+// records makes the records of several items. What each of them relies on from
+// outside itself, as a namespace, it does carry; hence the bound.
 func records(url string, f *feed.Feed, items []feed.Item, trust store.Trust, now time.Time) ([]store.Item, error) {
 	all := make([]store.Item, len(items))
+	size := 0
 	for i, it := range items {
 		var err error
 		if all[i], err = record(url, f, it, trust, now); err != nil {
 			return nil, err
+		}
+		if size += len(all[i].Doc); size > maxStored {
+			return nil, fmt.Errorf("its items as documents of their own: %w", errLarge)
 		}
 	}
 	return all, nil

@@ -5,10 +5,16 @@ import (
 	"compress/gzip"
 	"encoding/hex"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -86,5 +92,68 @@ func TestPayloadsThatAreRefused(t *testing.T) {
 		if f, err := c.decode(env); err == nil {
 			t.Errorf("%s: %d items", what, len(f.Items))
 		}
+	}
+}
+
+// Each item is stored as a document of its own. What an event says outside its
+// items must not be stored once for each of them: one small event of a stranger
+// would fill the memory.
+func TestAStoredItemDoesNotCarryTheChannel(t *testing.T) {
+	const items = 1000
+	word := strings.Repeat("word ", 100<<10/5)
+	for what, open := range map[string]string{
+		"a description": "<rss><channel><title>t</title><description>" + word + "</description>",
+		"a namespace":   `<rss xmlns:x="` + strings.ReplaceAll(word, " ", "-") + `"><channel><title>t</title>`,
+		"a base":        `<rss xml:base="http://example.org/` + strings.ReplaceAll(word, " ", "/") + `"><channel><title>t</title>`,
+	} {
+		doc := open
+		for i := range items {
+			doc += "<item><guid>" + strconv.Itoa(i) + "</guid><title>t</title><x:y>z</x:y></item>"
+		}
+		f, err := feed.Parse([]byte(doc+"</channel></rss>"), "")
+		if err != nil {
+			t.Fatal(what, err)
+		}
+		all, err := records("http://example.org/", f, f.Items, store.Unconfirmed, time.Now())
+		size := 0
+		for _, r := range all {
+			size += len(r.Doc)
+		}
+		if size > maxStored || what == "a description" && (err != nil || size > 10*len(doc)) {
+			t.Errorf("%s: %d bytes became %d (%v)", what, len(doc), size, err)
+		}
+	}
+}
+
+// A stored item reads back as what came, whatever document it came in.
+func TestAStoredItemReadsBack(t *testing.T) {
+	documents, err := filepath.Glob("feed/testdata/*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, name := range documents {
+		doc, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := feed.Parse(doc, "")
+		if err != nil {
+			continue // the folder holds other things too
+		}
+		for _, it := range f.Items {
+			r, err := record("http://example.org/", f, it, store.Fetched, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := itemOf(r)
+			if err != nil || back.Key() != it.Key() || back.Hash() != it.Hash() || !reflect.DeepEqual(back.Authors, it.Authors) {
+				t.Errorf("%s: %q came back as %q, by %v instead of %v (%v)", name, it.Key(), back.Key(), back.Authors, it.Authors, err)
+			}
+			read++
+		}
+	}
+	if read < 10 {
+		t.Errorf("only %d items were checked", read)
 	}
 }
