@@ -1,10 +1,16 @@
 package feedtree
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"maps"
+	"math"
+	"slices"
 
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
 )
 
 // settle moves the channel into the overlay or out of it, as its record says.
@@ -40,26 +46,71 @@ func (n *Node) join(ctx context.Context, ch *channel) {
 	if err != nil {
 		n.complain(ctx, "cannot read where a feed was left", ch.url, err)
 	}
-	var stamps []multicast.Stamp
-	for _, c := range cursors {
-		stamps = append(stamps, multicast.Stamp{Source: c.Source, Epoch: c.Epoch, Seq: c.Seq})
-	}
-	wires, err := n.wires(ctx, ch.group)
+	held, err := n.config.Store.Envelopes(ctx, ch.group, recent)
 	if err != nil {
 		n.complain(ctx, "cannot read the events of a feed", ch.url, err)
 	}
-	if err := n.loop.Join(ctx, ch.group, stamps, wires); err != nil {
+	still := n.present(ch, cursors, held)
+	var stamps []multicast.Stamp // nil only if there never was a cursor
+	for _, c := range cursors {
+		stamps = slices.Grow(stamps, 1)
+		if still[c.Source] {
+			stamps = append(stamps, multicast.Stamp{Source: c.Source, Epoch: c.Epoch, Seq: c.Seq})
+		}
+	}
+	held = slices.DeleteFunc(held, func(e store.Envelope) bool { return !still[e.Source] })
+	if err := n.loop.Join(ctx, ch.group, stamps, wiresOf(held)); err != nil {
 		n.complain(ctx, "cannot join a feed's tree", ch.url, err)
 	}
+	n.desk.post(func(d *desk) {
+		if d.groups[ch.group] == nil { // left meanwhile, and the tree heard that first
+			_ = n.loop.Leave(ch.group) // fails only once the loop has ended
+		}
+	})
 }
 
-const recent = 64 // events a joining node brings, as many as its tree keeps
+const (
+	recent = 64 // events a joining node brings, as many as its tree keeps
+	former = 16 // sources it remembers, half as many as its tree: the others are yet to come
+)
 
-func (n *Node) wires(ctx context.Context, g multicast.Group) ([][]byte, error) {
-	held, err := n.config.Store.Envelopes(ctx, g, recent)
+// present chooses the sources whose lines are taken up again: the publisher, this
+// node and those who spoke last. A feed has many volunteers in the course of time,
+// and the tree refuses whoever comes when it knows too many. Of one left out that
+// speaks again, the store knows what it has.
+func (n *Node) present(ch *channel, cursors []store.Cursor, held []store.Envelope) map[[32]byte]bool {
+	spoke := map[[32]byte]int64{}
+	for _, c := range cursors {
+		spoke[c.Source] = 0
+	}
+	for _, e := range held {
+		at := int64(e.Beat)
+		if env, err := signing.Open(e.Wire); err == nil {
+			at = env.Time.UnixMilli()
+		}
+		spoke[e.Source] = max(spoke[e.Source], at)
+	}
+	pin := ch.ledger.record().Pin
+	for source := range spoke {
+		key := signing.PublicKey(source)
+		if key == n.id.Public() || pin.How != "" && key.Fingerprint() == signing.Fingerprint(pin.Fingerprint) {
+			spoke[source] = math.MaxInt64
+		}
+	}
+	order := slices.SortedFunc(maps.Keys(spoke), func(a, b [32]byte) int {
+		return cmp.Or(cmp.Compare(spoke[b], spoke[a]), bytes.Compare(a[:], b[:]))
+	})
+	still := map[[32]byte]bool{}
+	for _, source := range order[:min(len(order), former)] {
+		still[source] = true
+	}
+	return still
+}
+
+func wiresOf(held []store.Envelope) [][]byte {
 	wires := make([][]byte, len(held))
 	for i, e := range held {
 		wires[i] = e.Wire
 	}
-	return wires, err
+	return wires
 }

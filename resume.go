@@ -74,9 +74,9 @@ func (n *Node) rejoin(ctx context.Context, channels []*channel) {
 		if member[g] {
 			continue
 		}
-		wires, err := n.wires(ctx, g)
+		held, err := n.config.Store.Envelopes(ctx, g, recent)
 		if err == nil {
-			err = n.loop.Lease(ctx, g, wires)
+			err = n.loop.Lease(ctx, g, wiresOf(held))
 		}
 		if err != nil {
 			n.complain(ctx, "cannot serve a group again that is held for others", "", err)
