@@ -28,7 +28,7 @@ type DocState struct {
 }
 
 const (
-	shownItems = 50        // a document holds so many more than the origin's last one did
+	shownItems = 100       // a document holds so many more than the origin's last one did
 	readMarks  = time.Hour // how exactly it is known when a feed was last read
 )
 
