@@ -31,9 +31,13 @@ type author struct {
 	group multicast.Group
 	due   chan struct{} // one token: its line was silent for as long as it promised
 
+	ear ear
+
 	mu     sync.Mutex
 	line   signing.Line
 	loaded bool
+	from   uint64 // the last seq when it was first loaded
+	sure   bool   // what was said since was said again in a new epoch
 }
 
 func (n *Node) author(id *signing.Identity, g multicast.Group) *author {
@@ -75,6 +79,11 @@ func (a *author) say(ctx context.Context, s *statement) (multicast.Stamp, error)
 	if err := a.load(ctx); err != nil {
 		return multicast.Stamp{}, err
 	}
+	return a.utter(ctx, s)
+}
+
+// utter says the next word of the line. The author is locked.
+func (a *author) utter(ctx context.Context, s *statement) (multicast.Stamp, error) {
 	env, next, err := a.seal(s)
 	if err != nil {
 		return multicast.Stamp{}, fmt.Errorf("sign: %w", err)
@@ -87,8 +96,9 @@ func (a *author) say(ctx context.Context, s *statement) (multicast.Stamp, error)
 	if s.before != nil {
 		s.before(stamp)
 	}
-	// From here on it is said, whatever becomes of the sending.
-	if err := a.node.loop.Publish(ctx, env.Wire(), s.want); err != nil {
+	// From here on it is said, so it is handed over even if ctx ends: the tree
+	// would lack it until the program starts again.
+	if err := a.node.loop.Publish(a.node.life.ctx, env.Wire(), s.want); err != nil {
 		return stamp, fmt.Errorf("hand the event to the tree: %w", err)
 	}
 	return stamp, nil
@@ -137,15 +147,24 @@ func (a *author) store(ctx context.Context, s *statement, env *signing.Envelope,
 	return nil
 }
 
-// load finds where the line was left, or begins it.
+// load finds where the line was left, or begins it: also anew, if others know
+// more of it. The author is locked.
 func (a *author) load(ctx context.Context) error {
-	if a.loaded {
-		return nil
+	if !a.loaded {
+		if err := a.read(ctx); err != nil {
+			return err
+		}
 	}
+	return a.reconsider(ctx)
+}
+
+// read takes the line out of the store.
+func (a *author) read(ctx context.Context) error {
 	lines, err := a.node.config.Store.Lines(ctx, a.group)
 	if err != nil {
 		return fmt.Errorf("read the line: %w", err)
 	}
+	again := a.line.Epoch != 0
 	a.line = signing.Line{}
 	for _, l := range lines {
 		if l.Source == a.id.Public() {
@@ -154,6 +173,18 @@ func (a *author) load(ctx context.Context) error {
 	}
 	if a.line.Epoch == 0 {
 		a.line = a.line.Bump(time.Now())
+	}
+	if !again {
+		a.from = a.line.Seq
+	}
+	own, err := a.held(ctx)
+	if err != nil {
+		return fmt.Errorf("read what was said on the line: %w", err)
+	}
+	for _, e := range own { // the network may have told of more than the line remembers
+		if env, err := signing.Open(e.Wire); err == nil {
+			a.ear.hear(env)
+		}
 	}
 	a.loaded = true
 	return nil
@@ -167,7 +198,7 @@ func (a *author) repeat(ctx context.Context, want int, before func(multicast.Sta
 	if err := a.load(ctx); err != nil || a.line.Seq == 0 {
 		return multicast.Stamp{}, err
 	}
-	held, err := a.node.config.Store.Envelopes(ctx, a.group, -1)
+	held, err := a.held(ctx)
 	if err != nil {
 		return multicast.Stamp{}, err
 	}
@@ -176,7 +207,7 @@ func (a *author) repeat(ctx context.Context, want int, before func(multicast.Sta
 		before(stamp)
 	}
 	for _, e := range held {
-		if e.Source == stamp.Source && e.Epoch == stamp.Epoch && e.Seq == stamp.Seq && e.Beat == 0 {
+		if e.Epoch == stamp.Epoch && e.Seq == stamp.Seq && e.Beat == 0 {
 			return stamp, a.node.loop.Publish(ctx, e.Wire, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package feedtree
 
 import (
+	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/live"
 	"github.com/feedtree/feedtree/multicast/tree"
@@ -10,6 +11,9 @@ import (
 // Judge and Notice let tests be the tree.
 func (n *Node) Judge(env *signing.Envelope) (live.Verdict, string) { return n.judge(env) }
 func (n *Node) Notice(what tree.Notice)                            { n.notice(what) }
+
+// Store is where the node keeps what it knows.
+func (n *Node) Store() store.Store { return n.config.Store }
 
 // InTree reports whether the node serves the group of a feed in any way.
 func (n *Node) InTree(url string) bool {

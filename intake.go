@@ -114,6 +114,9 @@ func (in *intake) tell(arrivals []arrival, all []heard, added []store.Item) {
 			}
 		}
 	}
+	for _, a := range arrivals {
+		n.overheard(a.env)
+	}
 	if len(all) > 0 {
 		n.desk.post(func(d *desk) { d.heard(all, changed) })
 	}

@@ -3,6 +3,7 @@ package feedtree
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/feedtree/feedtree/feed"
@@ -55,7 +56,7 @@ func (p *Publisher) Push(ctx context.Context, doc []byte) (Receipt, error) {
 	}
 	r := Receipt{Group: p.ch.group, Items: len(items)}
 	w := &wait{holders: map[overlay.ID]bool{}, wake: make(chan struct{}, 1)}
-	defer func() { p.node.desk.post(func(d *desk) { delete(d.waits, waitKey{r.Group, r.Stamp}) }) }()
+	defer p.forget(w)
 	if r.Stamp, err = p.push(ctx, f, doc, items, w); err != nil {
 		return r, fmt.Errorf("publish %s: %w", p.url, err)
 	}
@@ -126,9 +127,22 @@ type wait struct {
 	wake    chan struct{}
 }
 
+// moved has receipts noted for another stamp only.
+func (w *wait) moved(p *Publisher, to multicast.Stamp) {
+	p.forget(w)
+	p.node.desk.post(func(*desk) { clear(w.holders) })
+	p.await(to, w)
+}
+
 // await has receipts noted.
 func (p *Publisher) await(s multicast.Stamp, w *wait) {
 	p.node.desk.post(func(d *desk) { d.waits[waitKey{p.ch.group, s}] = w })
+}
+
+func (p *Publisher) forget(w *wait) {
+	p.node.desk.post(func(d *desk) {
+		maps.DeleteFunc(d.waits, func(_ waitKey, other *wait) bool { return other == w })
+	})
 }
 
 func (d *desk) receipt(what tree.Notice) {
@@ -168,8 +182,16 @@ func (p *Publisher) held(ctx context.Context, r Receipt, w *wait) (Receipt, erro
 		select {
 		case <-w.wake:
 		case <-again.C:
-			if _, err := p.author.repeat(ctx, wantHolders, nil); err != nil && ctx.Err() == nil {
+			stamp, err := p.author.repeat(ctx, wantHolders, func(s multicast.Stamp) {
+				if s != r.Stamp { // its line was lost: it is said again at another place
+					w.moved(p, s)
+				}
+			})
+			if err != nil && ctx.Err() == nil {
 				return r, fmt.Errorf("publish %s: %w", p.url, err)
+			}
+			if err == nil && stamp.Seq > 0 {
+				r.Stamp = stamp
 			}
 			pause = min(2*pause, slowest)
 			again.Reset(pause)

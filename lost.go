@@ -1,0 +1,119 @@
+package feedtree
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
+)
+
+// ear is what an author hears of its own line from others. What it does not
+// remember to have said shows that its state was lost or came from a backup, or
+// that somebody else speaks with its key.
+type ear struct {
+	mu    sync.Mutex
+	heard *signing.Envelope // furthest of its line; nil: nothing since it was last asked
+}
+
+func (e *ear) hear(env *signing.Envelope) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.heard == nil || stampOf(env).Compare(stampOf(e.heard)) > 0 {
+		e.heard = env
+	}
+}
+
+func (e *ear) take() *signing.Envelope {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	env := e.heard
+	e.heard = nil
+	return env
+}
+
+// overheard tells an author of this node what came of its own line. It never
+// waits for one that is speaking.
+func (n *Node) overheard(env *signing.Envelope) {
+	if a, ok := n.authors.byLine.Load(lineKey{env.Group, env.Key}); ok {
+		a.(*author).ear.hear(env)
+	}
+}
+
+// reconsider begins a new epoch if the line cannot go on: others know more of it
+// than this node, or its last word is in the future, where nobody listens. What
+// was said here on the lost line since it was loaded is said again, once: where
+// others hold something else, they did not take it.
+func (a *author) reconsider(ctx context.Context) error {
+	now := time.Now()
+	if heard := a.ear.take(); heard != nil {
+		_, err := a.line.Advance(heard)
+		if err == nil || signing.ReasonOf(err) != signing.ReasonStale {
+			err = a.begin(ctx, heard.Epoch, now)
+			if err != nil {
+				a.ear.hear(heard) // it still has to be done
+			}
+			return err
+		}
+	}
+	if a.line.Beat > uint64(now.Add(maxAhead).UnixMilli()) {
+		return a.begin(ctx, 0, now)
+	}
+	return nil
+}
+
+// begin begins an epoch later than the line's and than one heard of.
+func (a *author) begin(ctx context.Context, heard uint64, now time.Time) error {
+	lost, err := a.unsure(ctx)
+	if err != nil {
+		return err
+	}
+	a.node.config.Log.Warn("a line is not where it was left: going on in a new epoch",
+		"source", multicast.Source(a.id.Public()), "epoch", a.line.Epoch, "seq", a.line.Seq, "said again", len(lost))
+	a.line.Epoch = max(a.line.Epoch, heard)
+	a.line = a.line.Bump(now)
+	for _, env := range lost[max(0, len(lost)-recent):] {
+		s := &statement{role: env.Role, payload: env.Payload, media: env.Media, ttl: env.TTL, want: wantHolders}
+		if _, err := a.utter(ctx, s); err != nil {
+			return err
+		}
+	}
+	a.sure = true
+	return nil
+}
+
+// unsure returns the events said since the line was loaded.
+func (a *author) unsure(ctx context.Context) (lost []*signing.Envelope, err error) {
+	if a.sure || a.line.Seq == a.from {
+		return nil, nil
+	}
+	held, err := a.held(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range held {
+		if e.Epoch != a.line.Epoch || e.Seq <= a.from || e.Seq > a.line.Seq || e.Beat != 0 {
+			continue
+		}
+		env, err := signing.Open(e.Wire)
+		if err != nil {
+			return nil, fmt.Errorf("an event of its own in the store: %w", err)
+		}
+		lost = append(lost, env)
+	}
+	return lost, nil
+}
+
+// held returns what the store holds of the line, in its order.
+func (a *author) held(ctx context.Context) (own []store.Envelope, err error) {
+	all, err := a.node.config.Store.Envelopes(ctx, a.group, -1)
+	for _, e := range all {
+		if e.Source == a.id.Public() {
+			own = append(own, e)
+		}
+	}
+	return own, err
+}
