@@ -10,7 +10,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/feedtree/feedtree/feed/fetch"
-	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast/live"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
@@ -80,6 +79,7 @@ func New(ctx context.Context, c Config) (*Node, error) {
 		n.Close()
 		return nil, fmt.Errorf("listen: %w", err)
 	}
+	n.saveAddrs(ctx)
 	if err := n.resume(ctx); err != nil {
 		n.Close()
 		return nil, err
@@ -106,6 +106,9 @@ func (n *Node) assemble(ctx context.Context) (err error) {
 	}
 	overlay := n.config.Overlay
 	overlay.Key, overlay.Log = n.id.PrivateKey(), n.config.Log
+	if overlay.Before, err = n.listenedOn(ctx); err != nil {
+		return err
+	}
 	for _, p := range known {
 		overlay.Remembered = append(overlay.Remembered, kad.Peer{ID: p.ID, Addrs: p.Addrs})
 	}
@@ -153,39 +156,6 @@ func (n *Node) close() error {
 	n.http.Close()
 	n.codec.close()
 	return err
-}
-
-// keepHouse does what is to be done once in a while.
-func (n *Node) keepHouse() {
-	minute := time.NewTicker(time.Minute)
-	defer minute.Stop()
-	for {
-		select {
-		case <-n.life.ctx.Done():
-			return
-		case now := <-minute.C:
-			n.savePeers()
-			if err := n.config.Store.Expire(n.life.ctx, now); err != nil && n.life.ctx.Err() == nil {
-				n.config.Log.Warn("cannot drop expired events from the store", "error", err)
-			}
-		}
-	}
-}
-
-func (n *Node) savePeers() {
-	var peers []store.Peer
-	now := time.Now()
-	for _, p := range n.net.Peers() {
-		peers = append(peers, store.Peer{ID: p.ID, Addrs: p.Addrs, Seen: now})
-	}
-	if len(peers) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if err := n.config.Store.PutPeers(ctx, peers); err != nil {
-		n.config.Log.Warn("cannot remember the peers met", "error", err)
-	}
 }
 
 // idText is how people write a node's identity; nobody's is empty.

@@ -257,3 +257,28 @@ func TestSurvival(t *testing.T) {
 		}
 	}
 }
+
+// The node that everybody joined through has nobody to join through itself.
+// Killed and started again it is where it was, and remembers whom it met.
+func TestFirstNodeComesBack(t *testing.T) {
+	st := newStage(t, 4)
+	url := st.legacy.url
+	st.subscribe(url)
+	first := st.proxies[0]
+	addr := first.addr
+	begin := time.Now()
+	eventually(t, 10*time.Second, "peers are remembered", func() bool { return time.Since(begin) > 4*time.Second })
+	first.kill()
+	first.start()
+	if first.addr != addr {
+		t.Errorf("it was at %s and is at %s", addr, first.addr)
+	}
+	eventually(t, 10*time.Second, "back among the others", func() bool {
+		s, err := first.status()
+		return err == nil && s.Peers >= 3
+	})
+	st.attached(url)
+	st.legacy.add("after-the-return")
+	st.put()
+	st.spread(url, "after-the-return", time.Now(), 4*interval+2*time.Second)
+}

@@ -31,6 +31,11 @@ type Config struct {
 	// the node then only dials.
 	Listen []string
 
+	// Before holds the addresses of an earlier run, as [Node.Listening] named
+	// them: where Listen leaves the port open, the same one is taken again if it
+	// is free.
+	Before []string
+
 	// Bootstrap holds full multiaddrs, with /p2p/, of nodes to join through.
 	// They are tried for ever; that none answers is no error.
 	Bootstrap []string
@@ -141,6 +146,7 @@ func (s *settings) checkListen() error {
 		}
 		s.listen = append(s.listen, addr)
 	}
+	s.listen = steady(s.listen, s.Before)
 	return nil
 }
 
