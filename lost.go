@@ -35,11 +35,27 @@ func (e *ear) take() *signing.Envelope {
 	return env
 }
 
-// overheard tells an author of this node what came of its own line. It never
-// waits for one that is speaking.
+// overheard tells an author of this node what came of its own line. It does not
+// wait for one that is speaking.
 func (n *Node) overheard(env *signing.Envelope) {
-	if a, ok := n.authors.byLine.Load(lineKey{env.Group, env.Key}); ok {
-		a.(*author).ear.hear(env)
+	found, ok := n.authors.byLine.Load(lineKey{env.Group, env.Key})
+	if !ok {
+		return // it will find it in the store when it begins to speak
+	}
+	a := found.(*author)
+	a.ear.hear(env)
+	n.desk.post(func(*desk) { n.background(a.answer) })
+}
+
+// answer puts right at once what was said on a lost line.
+func (a *author) answer(ctx context.Context) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.loaded {
+		return // so far nothing was said
+	}
+	if err := a.reconsider(ctx); err != nil {
+		a.node.complain(ctx, "cannot go on with a line in a new epoch", "", err)
 	}
 }
 
