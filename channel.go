@@ -8,6 +8,7 @@ import (
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/signing"
 )
 
 // channel is one feed this node follows or publishes. The desk owns it; ledger,
@@ -87,7 +88,7 @@ func (ch *channel) refresh(changed bool) {
 		vouched = ch.count.lastEvent
 	}
 	f.freshUntil = vouched.Add(2*rec.Interval + 10*time.Second)
-	if live := time.UnixMilli(ch.standing.live.Load()); live.After(f.freshUntil) {
+	if live := ch.standing.liveUntil(); live.After(f.freshUntil) {
 		f.freshUntil = live
 	}
 	ch.facts.Store(&f)
@@ -119,17 +120,29 @@ func (ch *channel) deadline() time.Duration {
 }
 
 // missing asks the origin soon for what no node in the tree had (FeedTree
-// §4.5.2: the fallback).
+// §4.5.2: the fallback). Everybody misses it at once. Anybody can leave holes in
+// a line of his own: for a volunteer's, the questions are spread widely, or he
+// could turn all subscribers on the origin.
 func (d *desk) missing(n tree.Notice) {
 	ch := d.groups[n.Group]
-	if ch == nil || ch.work.askAt != 0 || ch.publishing > 0 {
+	if ch == nil || ch.publishing > 0 {
 		return
 	}
-	soon := d.now() + d.upTo(min(2*time.Second, ch.sched.Interval()/2))
-	if ch.work.asked {
-		soon = max(soon, ch.work.askedAt+max(ch.sched.Interval()/2, 5*time.Second))
+	t := ch.sched.Interval()
+	within, apart := t/2, t
+	switch {
+	case ch.standing.policy.Load().names(signing.PublicKey(n.Stamp.Source)):
+		within, apart = min(2*time.Second, t/2), t/2
+	case ch.work.askAt != 0:
+		return // another draw would only come earlier
 	}
-	ch.work.askAt = soon
+	soon := d.now() + d.upTo(within)
+	if ch.work.asked {
+		soon = max(soon, ch.work.askedAt+max(apart, 5*time.Second))
+	}
+	if ch.work.askAt == 0 || soon < ch.work.askAt {
+		ch.work.askAt = soon
+	}
 	d.arm(ch)
 }
 

@@ -8,7 +8,10 @@ import (
 	"github.com/feedtree/feedtree/signing"
 )
 
-// Judge and Notice let tests be the tree.
+// Judge, Notice and Deliver let tests be the tree.
+func (n *Node) Deliver(env *signing.Envelope, via multicast.Via) {
+	n.intake.deliver(multicast.Delivery{Via: via, Cursor: env.Seq}, env)
+}
 func (n *Node) Judge(env *signing.Envelope) (live.Verdict, string) { return n.judge(env) }
 func (n *Node) Notice(what tree.Notice)                            { n.notice(what) }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -17,13 +18,18 @@ const (
 	leaseTime   = time.Hour
 )
 
+// storeAgain is when an event that cannot be stored is tried again. Others wait:
+// where one cannot be stored, mostly none can.
+var storeAgain = []time.Duration{100 * time.Millisecond, time.Second}
+
 // intake is the way of events from the tree into the store. One goroutine takes
 // whatever waits, writes it in one transaction, and only then tells anybody.
 type intake struct {
 	node  *Node
 	queue chan arrival
-	loop  chan struct{} // closed when the loop has ended: nothing more comes
-	done  chan struct{} // closed when all that came is stored
+	loop  chan struct{}               // closed when the loop has ended: nothing more comes
+	done  chan struct{}               // closed when all that came is stored
+	lacks map[lineKey]multicast.Stamp // first event of a line that could not be stored
 }
 
 // arrival is an event that came: one of a feed followed here, or one to be held
@@ -33,10 +39,11 @@ type arrival struct {
 	via    multicast.Via
 	cursor uint64
 	kept   bool
+	stored bool // it is in the batch
 }
 
 func newIntake(n *Node) *intake {
-	return &intake{node: n, queue: make(chan arrival, intakeRoom), done: make(chan struct{})}
+	return &intake{node: n, queue: make(chan arrival, intakeRoom), done: make(chan struct{}), lacks: map[lineKey]multicast.Stamp{}}
 }
 
 // deliver is called by the loop. It blocks while the store is behind.
@@ -71,33 +78,76 @@ type heard struct {
 	env    *signing.Envelope
 	ago    time.Duration
 	speaks bool // it is the publisher's own
+	bad    bool // it cannot be read
 }
 
 // take stores arrivals and tells the desk and the tree.
 func (in *intake) take(arrivals []arrival) {
 	ctx := context.Background() // what was taken from the tree is stored even while the node closes
-	n := in.node
 	var batch store.Batch
 	var all []heard
-	for _, a := range arrivals {
-		if h, ok := in.read(a, &batch); ok {
+	for i := range arrivals {
+		if h, ok := in.read(&arrivals[i], &batch); ok {
 			all = append(all, h)
 		}
 	}
-	added, err := n.config.Store.Apply(ctx, batch)
-	if err != nil && len(arrivals) > 1 {
+	added, err := in.node.config.Store.Apply(ctx, batch)
+	for _, pause := range storeAgain {
+		if err == nil || errors.Is(err, store.ErrFeed) || len(arrivals) > 1 || !in.wait(pause) {
+			break
+		}
+		added, err = in.node.config.Store.Apply(ctx, batch)
+	}
+	switch {
+	case err == nil:
+		in.tell(arrivals, all, added)
+	case len(arrivals) > 1:
 		for _, a := range arrivals { // one of them may be of a feed dropped meanwhile
 			in.take([]arrival{a})
 		}
+	case !errors.Is(err, store.ErrFeed):
+		in.node.config.Log.Error("cannot store an event that came", "error", err)
+		in.lack(arrivals[0])
+	}
+}
+
+// wait lets the store recover, unless the node closes.
+func (in *intake) wait(pause time.Duration) bool {
+	select {
+	case <-in.node.life.ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
+	}
+}
+
+// lack notes what could not be stored. The line's cursor stays before it, so that
+// it is asked for again after a restart; until then the origin may have it.
+func (in *intake) lack(a arrival) {
+	s := in.node.judges.of(a.env.Group)
+	if s == nil || a.kept {
 		return
 	}
-	if err != nil {
-		if !errors.Is(err, store.ErrFeed) {
-			n.config.Log.Error("cannot store an event that came", "error", err)
-		}
+	s.refused.count(whyStore)
+	if a.env.Kind != signing.Event {
 		return
 	}
-	in.tell(arrivals, all, added)
+	line, lacks := lineKey{a.env.Group, a.env.Key}, stampOf(a.env)
+	if have, ok := in.lacks[line]; !ok || have.Epoch < lacks.Epoch || have.Epoch == lacks.Epoch && lacks.Seq < have.Seq {
+		in.lacks[line] = lacks
+	}
+	in.node.desk.post(func(d *desk) {
+		d.missing(tree.Notice{Kind: tree.Missing, Group: a.env.Group, Stamp: lacks, From: lacks.Seq, To: lacks.Seq})
+	})
+}
+
+// cursor is how far a line is held without a hole.
+func (in *intake) cursor(a *arrival) uint64 {
+	lacks, ok := in.lacks[lineKey{a.env.Group, a.env.Key}]
+	if ok && lacks.Epoch == a.env.Epoch && lacks.Seq <= a.cursor {
+		return lacks.Seq - 1
+	}
+	return a.cursor
 }
 
 // tell says what is stored now.
@@ -109,7 +159,7 @@ func (in *intake) tell(arrivals []arrival, all []heard, added []store.Item) {
 	}
 	if n.durable() {
 		for _, a := range arrivals {
-			if a.env.Kind == signing.Event {
+			if a.stored && a.env.Kind == signing.Event {
 				_ = n.loop.Stored(a.env.Group, stampOf(a.env)) // fails only once the loop has ended
 			}
 		}
@@ -123,9 +173,10 @@ func (in *intake) tell(arrivals []arrival, all []heard, added []store.Item) {
 }
 
 // read adds an arrival to a batch.
-func (in *intake) read(a arrival, b *store.Batch) (heard, bool) {
+func (in *intake) read(a *arrival, b *store.Batch) (heard, bool) {
 	e := stored(a.env)
 	if a.kept {
+		a.stored = true
 		e.Until = time.Now().Add(leaseTime)
 		b.Envelopes = append(b.Envelopes, e)
 		return heard{}, false
@@ -134,19 +185,20 @@ func (in *intake) read(a arrival, b *store.Batch) (heard, bool) {
 	if s == nil {
 		return heard{}, false // left meanwhile
 	}
+	a.stored = true
 	now, p := time.Now(), s.policy.Load()
 	b.Envelopes = append(b.Envelopes, e)
 	b.Cursors = append(b.Cursors, store.Cursor{
-		Group: e.Group, Source: e.Source, Epoch: e.Epoch, Seq: a.cursor})
+		Group: e.Group, Source: e.Source, Epoch: e.Epoch, Seq: in.cursor(a)})
 	h := heard{url: s.url, env: a.env, speaks: p.speaks(a.env)}
-	if a.via != multicast.ViaTree {
-		h.ago = max(now.Sub(a.env.Time), 0)
+	// What is pushed is as young as it is quick. But what says that it is old is:
+	// it was kept back somewhere, or pushed on by a node that had to ask for it.
+	if ago := now.Sub(a.env.Time); a.via != multicast.ViaTree || ago > maxAhead {
+		h.ago = max(ago, 0)
 	}
 	if a.env.Kind == signing.Event {
 		items, err := in.items(s.url, a.env, p.trust(a.env), now)
-		if err != nil {
-			s.refused.count(whyPayload)
-		}
+		h.bad = err != nil
 		b.Items = append(b.Items, items...)
 	}
 	return h, true
@@ -179,6 +231,9 @@ func (d *desk) heard(all []heard, changed map[string]bool) {
 		if at := time.Now().Add(-h.ago); at.After(ch.count.lastEvent) {
 			ch.count.lastEvent = at
 		}
+		if h.bad {
+			ch.standing.refused.count(whyPayload)
+		}
 		d.outcome(ch, h)
 		news := changed[h.url]
 		if news {
@@ -193,9 +248,14 @@ func (d *desk) heard(all []heard, changed map[string]bool) {
 // outcome counts an event as a poll's, or as the publisher's sign of life.
 func (d *desk) outcome(ch *channel, h heard) {
 	now := d.now()
-	if !h.speaks {
+	switch {
+	case !h.speaks && h.bad:
+		return // nobody knows what it found
+	case !h.speaks:
 		ch.sched.Heard(now, h.ago, schedule.Source(h.env.Key))
 		return
+	case h.bad:
+		d.missing(tree.Notice{Kind: tree.Missing, Group: ch.group, Stamp: stampOf(h.env)})
 	}
 	ttl := min(h.env.TTL, longestPoll) // or one careless promise would silence everybody for months
 	ch.sched.Published(now, h.ago, ttl)

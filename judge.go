@@ -14,13 +14,14 @@ import (
 // maxAhead is how far a source's clock may be ahead of ours.
 const maxAhead = 5 * time.Minute
 
-// The reasons for which a verified event is refused.
+// The reasons for which a verified event is refused or dropped.
 const (
 	whyFuture   = "from the future"
 	whyOtherKey = "not the feed's key"
 	whyLive     = "the publisher is live"
 	whyRole     = "unknown role"
 	whyPayload  = "unreadable payload"
+	whyStore    = "could not be stored"
 )
 
 // judges finds what decides about a group's events. It is read from many
@@ -41,8 +42,8 @@ func (j *judges) drop(g multicast.Group)             { j.byGroup.Delete(g) }
 type standing struct {
 	url     string
 	policy  atomic.Pointer[policy]
-	live    atomic.Int64 // Unix ms until which the publisher is
-	nudged  atomic.Bool  // the origin is being asked about an unknown key
+	live    atomic.Pointer[time.Time] // until when the publisher is; it does not follow the wall clock
+	nudged  atomic.Bool               // the origin is being asked about an unknown key
 	refused tally
 }
 
@@ -66,7 +67,16 @@ func (s *standing) pin(p store.Pin) { s.policy.Store(&policy{pin: p, open: s.pol
 
 // extend notes that the publisher is live until a time. Only the desk calls it.
 func (s *standing) extend(until time.Time) {
-	s.live.Store(max(s.live.Load(), until.UnixMilli()))
+	if until.After(s.liveUntil()) {
+		s.live.Store(&until)
+	}
+}
+
+func (s *standing) liveUntil() (t time.Time) {
+	if at := s.live.Load(); at != nil {
+		t = *at
+	}
+	return t
 }
 
 // openUntil lets unknown publishers speak as volunteers for a while.
@@ -97,7 +107,7 @@ func (n *Node) judge(env *signing.Envelope) (live.Verdict, string) {
 func (s *standing) judge(env *signing.Envelope, now time.Time) (live.Verdict, string) {
 	p := s.policy.Load()
 	switch {
-	case env.Role == signing.Volunteer && p.keyed() && now.UnixMilli() < s.live.Load():
+	case env.Role == signing.Volunteer && p.keyed() && now.Before(s.liveUntil()):
 		return live.Refuse, whyLive
 	case env.Role == signing.Volunteer:
 		return live.Accept, ""
@@ -115,8 +125,12 @@ func (s *standing) judge(env *signing.Envelope, now time.Time) (live.Verdict, st
 
 // speaks reports whether the envelope is the publisher's own.
 func (p *policy) speaks(env *signing.Envelope) bool {
-	return p.keyed() && env.Role == signing.Publisher &&
-		env.Key.Fingerprint() == signing.Fingerprint(p.pin.Fingerprint)
+	return env.Role == signing.Publisher && p.names(env.Key)
+}
+
+// names reports whether a key is the feed's.
+func (p *policy) names(key signing.PublicKey) bool {
+	return p.keyed() && key.Fingerprint() == signing.Fingerprint(p.pin.Fingerprint)
 }
 
 // trust is how far an accepted envelope is believed. A key that was seen over

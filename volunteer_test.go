@@ -10,6 +10,7 @@ import (
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
 )
 
 // FeedTree §5: one polls, the others hear it and do not.
@@ -200,4 +201,76 @@ func TestAFailingOriginIsToldAndRecovers(t *testing.T) {
 	}
 	o.publish("/feed.xml", "b", "a")
 	eventually(t, "b", func() bool { return got.got()["b"] == 1 && s.State().Failure == "" })
+}
+
+// Whoever says what nobody can read has not polled for anybody.
+func TestGarbageIsNoOutcome(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	n := startNode(t, o, nil)
+	subscribe(t, n, url)
+	eventually(t, "it polls", func() bool { return role(n, url) == feedtree.RoleVolunteer })
+	id, line := identity(t), signing.Line{}.Bump(time.Now())
+	eventually(t, "some garbage", func() bool {
+		var env *signing.Envelope
+		env, line = speak(t, id, line, signing.Header{Role: signing.Volunteer, Group: multicast.GroupOf(url), Media: signing.RSS, Time: time.Now()}, "garbage")
+		n.Deliver(env, multicast.ViaTree)
+		f, _ := n.Feed(url)
+		if f.EventsReceived > 0 && f.Role != feedtree.RoleVolunteer {
+			t.Fatalf("it polls no more, after %d events of garbage", f.EventsReceived)
+		}
+		return f.EventsReceived >= 30 && f.Refused["unreadable payload"] >= 30
+	})
+}
+
+// speak says the next word of a line: an event with a payload, or a heartbeat.
+func speak(t testing.TB, id *signing.Identity, l signing.Line, h signing.Header, payload string) (*signing.Envelope, signing.Line) {
+	t.Helper()
+	if payload != "" {
+		l.Event(&h)
+	} else {
+		l.Heartbeat(&h)
+	}
+	wire, err := id.Seal(h, []byte(payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := signing.Open(wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := l.Advance(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env, next
+}
+
+// What the tree brings late says nothing of the present, whichever way it came:
+// a neighbour may pass on what it got long ago, or what it kept back.
+func TestAnOldWordIsNoSignOfLife(t *testing.T) {
+	t.Parallel()
+	o, id := newSecureOrigin(t), identity(t)
+	url := o.url("/feed.xml")
+	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
+	n := startNode(t, o, nil)
+	subscribe(t, n, url)
+	h := signing.Header{Role: signing.Publisher, Group: multicast.GroupOf(url), TTL: 10 * time.Minute}
+	line := signing.Line{}.Bump(time.Now().Add(-time.Hour))
+	for _, c := range []struct {
+		ago  time.Duration
+		live bool
+	}{{time.Hour, false}, {30 * time.Minute, false}, {2 * time.Minute, true}} {
+		h.Time = time.Now().Add(-c.ago)
+		before, _ := n.Feed(url)
+		var env *signing.Envelope
+		env, line = speak(t, id, line, h, "")
+		n.Deliver(env, multicast.ViaTree)
+		eventually(t, "heard", func() bool { f, _ := n.Feed(url); return f.BeatsReceived > before.BeatsReceived })
+		if f, _ := n.Feed(url); f.Live != c.live {
+			t.Errorf("a heartbeat of %v ago, with a TTL of %v: live is %v", c.ago, h.TTL, f.Live)
+		}
+	}
 }
