@@ -67,7 +67,7 @@ type statement struct {
 	told    []store.Item          // the items in the payload
 	batch   store.Batch           // to be stored with it
 	change  func(*store.Feed)     // of the feed's record, with it
-	ledger  *ledger               // where, if there is a record
+	ledger  *ledger               // of the feed; nil only for what is said again
 	before  func(multicast.Stamp) // called when it is stored, before it is sent
 	added   []store.Item          // what the store found new
 }
@@ -76,6 +76,9 @@ type statement struct {
 func (a *author) say(ctx context.Context, s *statement) (multicast.Stamp, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if why := s.ledger.record().Local; why != "" { // it became so
+		return multicast.Stamp{}, fmt.Errorf("%w: %s", ErrLocal, why)
+	}
 	if err := a.load(ctx); err != nil {
 		return multicast.Stamp{}, err
 	}

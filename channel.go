@@ -136,7 +136,7 @@ func (d *desk) missing(n tree.Notice) {
 	case ch.work.askAt != 0:
 		return // another draw would only come earlier
 	}
-	soon := d.now() + d.upTo(within)
+	soon := max(d.now()+d.upTo(within), ch.sched.Earliest())
 	if ch.work.asked {
 		soon = max(soon, ch.work.askedAt+max(apart, 5*time.Second))
 	}
@@ -152,7 +152,7 @@ func (d *desk) nudge(url string) {
 	if ch == nil {
 		return
 	}
-	at := d.now()
+	at := max(d.now(), ch.sched.Earliest())
 	if ch.work.asked {
 		at = max(at, ch.work.askedAt+max(ch.sched.Interval(), time.Minute))
 	}

@@ -125,6 +125,12 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	if until := time.Until(s.Status().NextPoll); until < 119*time.Minute {
 		t.Errorf("asks again in %v", until)
 	}
+	asked := o.asked("/feed.xml")
+	n.Notice(tree.Notice{Kind: tree.Missing, Group: multicast.GroupOf(s.URL())})
+	n.Judge(heartbeat(t, identity(t), s.URL(), signing.Publisher, time.Now()))
+	if until := time.Until(s.Status().NextPoll); until < 119*time.Minute || o.asked("/feed.xml") != asked {
+		t.Errorf("for what is missing, or for an unknown key, it asks in %v", until)
+	}
 }
 
 func TestItemsWaitForAnOpenConsumer(t *testing.T) {

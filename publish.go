@@ -2,6 +2,7 @@ package feedtree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -57,18 +58,24 @@ func (p *Publisher) Push(ctx context.Context, doc []byte) (Receipt, error) {
 	r := Receipt{Group: p.ch.group, Items: len(items)}
 	w := &wait{holders: map[overlay.ID]bool{}, wake: make(chan struct{}, 1)}
 	defer p.forget(w)
-	if r.Stamp, err = p.push(ctx, f, doc, items, w); err != nil {
+	var left []feed.Item
+	if r.Stamp, left, err = p.push(ctx, f, doc, items, w); err != nil {
 		return r, fmt.Errorf("publish %s: %w", p.url, err)
 	}
-	if len(items) == 0 {
+	r.Items -= len(left)
+	if r.Items == 0 {
 		if r.Stamp, err = p.author.repeat(ctx, wantHolders, func(s multicast.Stamp) { p.await(s, w) }); err != nil {
 			return r, fmt.Errorf("publish %s: %w", p.url, err)
 		}
 	}
-	if r.Stamp.Seq == 0 {
-		return r, nil
+	if r.Stamp.Seq != 0 {
+		r, err = p.held(ctx, r, w)
 	}
-	return p.held(ctx, r, w)
+	if len(left) > 0 {
+		err = errors.Join(fmt.Errorf("publish %s: %d of its items are too large for an event (at most 1 MiB compressed) and stay behind: %s",
+			p.url, len(left), left[0].Key()), err)
+	}
+	return r, err
 }
 
 // unpublished returns the items of a document that this key has not published
@@ -87,14 +94,12 @@ func (p *Publisher) unpublished(ctx context.Context, f *feed.Feed) ([]feed.Item,
 	return feed.Diff(func(key string) ([32]byte, bool) { h, ok := published[key]; return h, ok }, f), nil
 }
 
-// push signs, stores and sends items, in as many events as it takes.
-func (p *Publisher) push(ctx context.Context, f *feed.Feed, doc []byte, items []feed.Item, w *wait) (last multicast.Stamp, err error) {
+// push signs, stores and sends items, in as many events as it takes. It returns
+// those that no event can carry.
+func (p *Publisher) push(ctx context.Context, f *feed.Feed, doc []byte, items []feed.Item, w *wait) (last multicast.Stamp, tooLarge []feed.Item, err error) {
 	parts, tooLarge, err := p.node.codec.encode(f, items)
-	if err == nil && len(tooLarge) > 0 {
-		err = fmt.Errorf("item %q is too large for an event: at most 1 MiB compressed", tooLarge[0].Key())
-	}
 	if err != nil {
-		return last, err
+		return last, nil, err
 	}
 	for i, part := range parts {
 		s := &statement{
@@ -102,18 +107,18 @@ func (p *Publisher) push(ctx context.Context, f *feed.Feed, doc []byte, items []
 			want: wantHolders, ledger: p.ch.ledger,
 		}
 		if s.told, err = records(p.url, f, part.items, store.Signed, time.Now()); err != nil {
-			return last, err
+			return last, nil, err
 		}
 		if i == len(parts)-1 {
 			s.change = func(rec *store.Feed) { rec.Doc, rec.ContentType = doc, feed.MediaType(f.Format) }
 			s.before = func(stamp multicast.Stamp) { p.await(stamp, w) }
 		}
 		if last, err = p.author.say(ctx, s); err != nil {
-			return last, err
+			return last, nil, err
 		}
 		p.spoke(f.Title, len(s.added) > 0)
 	}
-	return last, nil
+	return last, tooLarge, nil
 }
 
 // waitKey names what a publisher waits for, and wait is who holds it.

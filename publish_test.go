@@ -3,6 +3,8 @@ package feedtree_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -204,7 +206,7 @@ func TestALivePublisherSilencesTheVolunteers(t *testing.T) {
 	if now := o.asked("/feed.xml"); now > asked+1 { // one may have been on its way
 		t.Errorf("%d requests while the publisher is live", now-asked)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := p.Push(ctx, []byte(document("", "b", "a"))); !errors.Is(err, feedtree.ErrNotHeld) {
 		t.Errorf("held by stores that do not outlive the process: %v", err)
@@ -214,4 +216,47 @@ func TestALivePublisherSilencesTheVolunteers(t *testing.T) {
 	}
 	p.Close()
 	eventually(t, "a volunteer takes over from a silent publisher", func() bool { return len(volunteers(nodes, url)) > 0 })
+}
+
+// One item that no event can carry keeps back no other.
+func TestAnItemTooLargeKeepsBackNoOther(t *testing.T) {
+	t.Parallel()
+	n, id := startNode(t, nil, nil), identity(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 2<<20)
+	for i := range noise {
+		noise[i] = 'a' + byte(rng.UintN(26))
+	}
+	url := "https://news.example.org/feed.xml"
+	for range 2 { // and again, as a server does after each change
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		_, err := n.Publish(ctx, id, url, []byte(document("<item><guid>huge</guid><description>"+string(noise)+"</description></item>", "b", "a")))
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "guid:huge") {
+			t.Errorf("nothing is said of the item that stays: %v", err)
+		}
+	}
+	if items, err := n.Store().Items(t.Context(), url, -1); err != nil || len(items) != 2 {
+		t.Errorf("%d items published, %v", len(items), err)
+	}
+}
+
+// A feed that was only published from here and turns out to be private when it is
+// subscribed to leaves the overlay like any other.
+func TestAPublishedFeedThatIsPrivateLeaves(t *testing.T) {
+	t.Parallel()
+	o, id := newOrigin(t), identity(t)
+	url := o.url("/feed.xml")
+	o.set("/feed.xml", page{body: document("", "a"), header: map[string]string{"Cache-Control": "private"}})
+	n := startNode(t, o, nil)
+	send(t, n, id, url, document("", "b"))
+	eventually(t, "in the overlay", func() bool { return n.InTree(url) })
+	s := subscribe(t, n, url)
+	if f := s.Status(); f.Role != feedtree.RoleLocal || f.Title != "News" {
+		t.Errorf("role %q, local %q, title %q", f.Role, f.Local, f.Title)
+	}
+	eventually(t, "out of the overlay", func() bool { return !n.InTree(url) })
+	if state := s.State(); state.Fetched.IsZero() || state.Local == "" {
+		t.Errorf("state %+v", state)
+	}
 }

@@ -194,21 +194,26 @@ func (n *Node) open(ctx context.Context, f *found) error {
 		return err
 	}
 	if _, err := ch.ledger.write(ctx, store.Batch{Items: f.items}, func(rec *store.Feed) {
-		if pin := rec.Pin; pin.How == pinManual {
-			f.rec.Pin = pin
-		}
+		f.rec.Pin, _ = repin(rec.Pin, f.rec.Pin)
 		*rec = f.rec
 	}); err != nil {
 		return err
 	}
 	n.introduce(f.doc)
 	return n.desk.ask(ctx, func(d *desk) {
-		if have := d.channels[f.rec.URL]; have != nil {
+		switch have := d.channels[f.rec.URL]; {
+		case have == nil:
+			d.add(ch)
+		case have == ch: // published from here
+			ch.count.requests += f.requests
+			ch.count.items = -1
+			ch.sched.SetInterval(d.now(), max(f.rec.Interval, n.config.Polling.Min))
+			ch.standing.pin(f.rec.Pin)
+		default: // subscribed to twice at once
 			have.count.requests += f.requests
 			return
 		}
 		ch.count.title = f.doc.Title
-		d.add(ch)
 		d.obey(ch, f.doc)
 		if ch.local() {
 			ch.sched.Polled(d.now(), true)

@@ -191,6 +191,9 @@ func (v *Volunteer) NotBefore(now, at time.Duration) {
 	}
 }
 
+// Earliest is the time before which nobody here may ask the origin, whatever for.
+func (v *Volunteer) Earliest() time.Duration { return v.after }
+
 // SetAlone tells whether there is nobody to listen to.
 func (v *Volunteer) SetAlone(now time.Duration, alone bool) {
 	if alone != v.alone {
