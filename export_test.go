@@ -1,6 +1,8 @@
 package feedtree
 
 import (
+	"context"
+
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/live"
@@ -22,4 +24,29 @@ func (n *Node) Store() store.Store { return n.config.Store }
 func (n *Node) InTree(url string) bool {
 	_, ok := n.loop.Group(multicast.GroupOf(url))
 	return ok
+}
+
+// Stop keeps the desk from doing anything until resume is called.
+func (n *Node) Stop() (resume func()) {
+	stopped, on := make(chan struct{}), make(chan struct{})
+	n.desk.post(func(*desk) { close(stopped); <-on })
+	<-stopped
+	return func() { close(on) }
+}
+
+// Waiting is how many posts wait for the desk.
+func (n *Node) Waiting() int {
+	n.desk.box.mu.Lock()
+	defer n.desk.box.mu.Unlock()
+	return len(n.desk.box.posts)
+}
+
+// Subscriptions is how many a feed has here.
+func (n *Node) Subscriptions(url string) (count int) {
+	_ = n.desk.ask(context.Background(), func(d *desk) {
+		if ch := d.channels[url]; ch != nil {
+			count = len(ch.subs)
+		}
+	})
+	return count
 }

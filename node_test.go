@@ -233,3 +233,40 @@ func TestStatusAsJSON(t *testing.T) {
 		t.Errorf("children %v, role %v", f["children"], f["role"])
 	}
 }
+
+// A caller that gives up leaves nothing behind, and nothing half done.
+func TestGivingUpLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	n := startNode(t, o, nil)
+	subscribe(t, n, url)
+	impatient, giveUp := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+
+	resume := n.Stop()
+	go func() {
+		_, err := n.Subscribe(impatient, url)
+		result <- err
+	}()
+	eventually(t, "the desk is asked", func() bool { return n.Waiting() > 0 })
+	giveUp()
+	if err := <-result; err == nil {
+		t.Error("subscribed although the caller is gone")
+	}
+	resume()
+	if subs := n.Subscriptions(url); subs != 1 {
+		t.Errorf("%d subscriptions, want the one that was not given up", subs)
+	}
+
+	resume = n.Stop()
+	go func() { result <- n.Unsubscribe(impatient, url) }()
+	eventually(t, "the desk is asked", func() bool { return n.Waiting() > 0 })
+	resume()
+	err := <-result
+	feeds, errStore := n.Store().Feeds(t.Context())
+	if errStore != nil || (err == nil) != (len(feeds) == 0) || (err == nil) != (n.Subscriptions(url) == 0) {
+		t.Errorf("unsubscribe: %v; in the store %d, subscriptions %d", err, len(feeds), n.Subscriptions(url))
+	}
+}

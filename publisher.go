@@ -135,7 +135,7 @@ func (n *Node) speaker(ctx context.Context, id *signing.Identity, url string, tt
 		return nil, fmt.Errorf("publish %s: %w", canonical, err)
 	}
 	p.author = n.author(id, p.ch.group)
-	return p, n.desk.ask(ctx, func(d *desk) {
+	err = n.desk.ask(ctx, func(d *desk) {
 		if d.channels[canonical] != p.ch {
 			d.add(p.ch)
 		}
@@ -146,14 +146,22 @@ func (n *Node) speaker(ctx context.Context, id *signing.Identity, url string, tt
 		p.ch.refresh(false)
 		d.arm(p.ch)
 	})
+	if err != nil {
+		p.Close() // it may be done yet
+		return nil, err
+	}
+	return p, nil
 }
 
 // stage returns the channel of a feed, made from what the store knows if nobody
 // follows it here.
 func (n *Node) stage(ctx context.Context, url string) (ch *channel, err error) {
 	err = n.desk.ask(ctx, func(d *desk) { ch = d.channels[url] })
-	if err != nil || ch != nil {
-		return ch, err
+	switch {
+	case err != nil:
+		return nil, err
+	case ch != nil:
+		return ch, nil
 	}
 	rec, ok, err := n.config.Store.Feed(ctx, url)
 	if err != nil {

@@ -54,6 +54,7 @@ func (n *Node) Unsubscribe(ctx context.Context, url string) error {
 		return fmt.Errorf("unsubscribe: %w", err)
 	}
 	canonical = n.followed(ctx, canonical)
+	ctx = context.WithoutCancel(ctx) // half of it would be undone by a restart
 	var ch *channel
 	err = n.desk.ask(ctx, func(d *desk) {
 		if ch = d.channels[canonical]; ch == nil {
@@ -104,8 +105,16 @@ func (n *Node) attach(ctx context.Context, url string) (*Subscription, error) {
 		} else {
 			ch = nil
 		}
-	}); err != nil || ch == nil {
+	}); err != nil { // it may be done yet
+		n.desk.post(func(d *desk) {
+			if ch := d.channels[url]; ch != nil {
+				delete(ch.subs, s)
+			}
+		})
 		return nil, err
+	}
+	if ch == nil {
+		return nil, nil
 	}
 	s.ch = ch
 	return s, nil
