@@ -45,7 +45,15 @@
 // Only when none of them has it is the application told to use HTTP.
 //
 // The root sends what it has to the nodes nearest to the key after it: one of
-// them is root when it dies.
+// them is root when it dies. They keep it under a lease and rest: a lease alone
+// makes no node part of the tree.
+//
+// # Where this departs from DESIGN.md
+//
+// Lazy links come from the parent's ack, which names some members, and from
+// random walks, some of which begin at the top; none is tied to a root replica,
+// which in a large group would have to hold links to everybody. A link to a
+// member that shares this node's parent is refused unless that is the top.
 //
 // # Invariants
 //
