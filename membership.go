@@ -19,6 +19,8 @@ func (d *desk) settle(ch *channel, rec store.Feed) {
 	switch {
 	case rec.Local != "" && in:
 		d.leave(ch)
+		ch.sched.SetAlone(d.now(), true) // nobody else polls it
+		ch.sched.SetOff(d.now(), false)
 	case rec.Local == "" && !in:
 		d.enter(ch)
 		d.node.background(func(ctx context.Context) { d.node.join(ctx, ch) })

@@ -188,6 +188,9 @@ func (n *Node) changes(p *poll) func(*store.Feed) {
 		rec.Validators = store.Validators(a.Validators)
 		rec.Moved = a.Moved
 		if p.doc == nil {
+			if a.Private && rec.Local == "" {
+				rec.Local = whyPrivate
+			}
 			return
 		}
 		rec.Doc, rec.ContentType = a.Body, a.ContentType

@@ -6,7 +6,10 @@ import (
 	"github.com/feedtree/feedtree/feed"
 )
 
-const pollNone = "none" // ft:poll's word to volunteers: please do not
+const (
+	pollNone   = "none" // ft:poll's word to volunteers: please do not
+	whyPrivate = "its origin marks it as private (Cache-Control)"
+)
 
 // interval is how long to leave the origin alone between polls: no shorter than
 // the user, the document and the answer's freshness say.
@@ -25,7 +28,7 @@ func (n *Node) whyLocal(url string, f *feed.Feed, private bool) string {
 	case !ok:
 		return why
 	case private:
-		return "its origin marks it as private (Cache-Control)"
+		return whyPrivate
 	case f.Poll != nil && f.Poll.Allow == pollNone && f.Tree == nil:
 		return "it asks not to be polled for others (ft:poll)"
 	}

@@ -274,3 +274,16 @@ func TestAnOldWordIsNoSignOfLife(t *testing.T) {
 		}
 	}
 }
+
+// An origin can make its feed private without changing the document.
+func TestAFeedThatBecomesPrivateLeaves(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	n := startNode(t, o, nil)
+	subscribe(t, n, url)
+	eventually(t, "in the overlay", func() bool { return n.InTree(url) })
+	o.set("/feed.xml", page{body: document("", "a"), header: map[string]string{"Cache-Control": "no-store"}})
+	eventually(t, "out of the overlay", func() bool { return role(n, url) == feedtree.RoleLocal && !n.InTree(url) })
+}
