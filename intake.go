@@ -16,6 +16,7 @@ const (
 	intakeRoom  = 256 // events that wait to be stored; more make the tree wait
 	intakeBatch = 64  // events stored in one transaction
 	leaseTime   = time.Hour
+	lastWords   = 1500 * time.Millisecond // how long a node that closes goes on storing
 )
 
 // storeAgain is when an event that cannot be stored is tried again. Others wait:
@@ -30,6 +31,7 @@ type intake struct {
 	loop  chan struct{}               // closed when the loop has ended: nothing more comes
 	done  chan struct{}               // closed when all that came is stored
 	lacks map[lineKey]multicast.Stamp // first event of a line that could not be stored
+	ended time.Time                   // when it saw that the node closes
 }
 
 // arrival is an event that came: one of a feed followed here, or one to be held
@@ -64,12 +66,26 @@ func (in *intake) close() {
 func (in *intake) run() {
 	defer close(in.done)
 	for first := range in.queue {
+		if in.late() {
+			continue // others have it, and no cursor moves over it
+		}
 		batch := []arrival{first}
 		for len(batch) < intakeBatch && len(in.queue) > 0 {
 			batch = append(batch, <-in.queue) // there is no other reader
 		}
 		in.take(batch)
 	}
+}
+
+// late reports whether the node has been closing for too long to store more.
+func (in *intake) late() bool {
+	switch {
+	case in.node.life.ctx.Err() == nil:
+		return false
+	case in.ended.IsZero():
+		in.ended = time.Now()
+	}
+	return time.Since(in.ended) > lastWords
 }
 
 // heard is what one event means to the desk, once it is stored.
@@ -87,6 +103,10 @@ func (in *intake) take(arrivals []arrival) {
 	var batch store.Batch
 	var all []heard
 	for i := range arrivals {
+		if in.late() {
+			arrivals = arrivals[:i]
+			break
+		}
 		if h, ok := in.read(&arrivals[i], &batch); ok {
 			all = append(all, h)
 		}
@@ -105,7 +125,7 @@ func (in *intake) take(arrivals []arrival) {
 		for _, a := range arrivals { // one of them may be of a feed dropped meanwhile
 			in.take([]arrival{a})
 		}
-	case !errors.Is(err, store.ErrFeed):
+	case len(arrivals) == 1 && !errors.Is(err, store.ErrFeed):
 		in.node.config.Log.Error("cannot store an event that came", "error", err)
 		in.lack(arrivals[0])
 	}

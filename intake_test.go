@@ -3,6 +3,7 @@ package feedtree_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
 )
 
 // full is a store that has no room for a certain event for a while.
@@ -84,5 +86,50 @@ func TestAnEventThatCannotBeStoredIsNotLost(t *testing.T) {
 				return err == nil && len(doc.Items) == 4
 			})
 		})
+	}
+}
+
+// A flood that waits to be stored does not keep a node from ending. What is left
+// comes again after the next start: no cursor moved over it.
+func TestABacklogDoesNotDelayTheEnd(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	o.publish("/feed.xml", "0")
+	url := o.url("/feed.xml")
+	kept := store.NewMemory()
+	n := startNode(t, o, func(c *feedtree.Config) { c.Polling.Off, c.Store = true, kept })
+	subscribe(t, n, url)
+	eventually(t, "joined", func() bool { return n.InTree(url) })
+	id, line := identity(t), signing.Line{}.Bump(time.Now())
+	var flood []*signing.Envelope
+	for i := range 200 {
+		var names []string
+		for j := range 800 {
+			names = append(names, fmt.Sprint(i, "-", j))
+		}
+		h := signing.Header{Role: signing.Volunteer, Group: multicast.GroupOf(url), Media: signing.RSS, Time: time.Now()}
+		var env *signing.Envelope
+		env, line = speak(t, id, line, h, document("", names...))
+		flood = append(flood, env)
+	}
+	for _, env := range flood {
+		n.Deliver(env, multicast.ViaTree)
+	}
+	began := time.Now()
+	n.Close()
+	took := time.Since(began)
+	cursors, err := kept.Cursors(t.Context(), multicast.GroupOf(url))
+	if err != nil || len(cursors) != 1 {
+		t.Fatal(cursors, err)
+	}
+	t.Logf("closed after %v, with %d of %d events stored", took, cursors[0].Seq, len(flood))
+	if took > 2500*time.Millisecond {
+		t.Error("it took too long")
+	}
+	known, err := kept.Known(t.Context(), url)
+	for i := range uint64(len(flood)) {
+		if _, stored := known[fmt.Sprintf("guid:%d-0", i)]; err != nil || stored && i >= cursors[0].Seq || !stored && i == cursors[0].Seq-1 {
+			t.Fatalf("event %d is stored: %v; the cursor is at %d (%v)", i+1, stored, cursors[0].Seq, err)
+		}
 	}
 }

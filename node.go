@@ -139,7 +139,8 @@ func (n *Node) Connect(ctx context.Context, multiaddr string) error {
 }
 
 // Close leaves the network and ends subscriptions and publishers. What was
-// received is in the store when it returns, within about two seconds.
+// received is in the store when it returns, within about two seconds, or is asked
+// for again after the next start.
 func (n *Node) Close() error {
 	n.life.closed.Do(func() { n.life.err = n.close() })
 	return n.life.err
