@@ -202,7 +202,12 @@ func (n *Node) open(ctx context.Context, f *found) error {
 	}); err != nil {
 		return err
 	}
-	if _, err := ch.ledger.write(ctx, store.Batch{Items: f.items}, func(rec *store.Feed) {
+	var batch store.Batch
+	if err := n.leased(ctx, f.rec, &batch); err != nil {
+		return err
+	}
+	batch.Items = append(batch.Items, f.items...)
+	if _, err := ch.ledger.write(ctx, batch, func(rec *store.Feed) {
 		f.rec.Pin, _ = repin(rec.Pin, f.rec.Pin)
 		*rec = f.rec
 	}); err != nil {

@@ -1,0 +1,60 @@
+package feedtree
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast/live"
+	"github.com/feedtree/feedtree/signing"
+)
+
+// leased adds to a batch what this node held for others of a feed that is
+// subscribed to now. To the tree that is old: nobody sends it again to a node
+// that has it. The origin's document was fetched just before, so that a key
+// which is unknown stays unknown.
+func (n *Node) leased(ctx context.Context, rec store.Feed, b *store.Batch) error {
+	if rec.Local != "" {
+		return nil
+	}
+	held, err := n.config.Store.Envelopes(ctx, rec.Group, -1)
+	if err != nil {
+		return fmt.Errorf("read what is held for others: %w", err)
+	}
+	cursors, err := n.config.Store.Cursors(ctx, rec.Group)
+	if err != nil {
+		return fmt.Errorf("read where the feed was left: %w", err)
+	}
+	read := map[[32]byte]bool{} // sources listened to before
+	for _, c := range cursors {
+		read[c.Source] = true
+	}
+	now, s := time.Now(), newStanding(rec.URL, rec.Pin)
+	unbroken := map[[32]byte]store.Cursor{}
+	for _, e := range held {
+		if read[e.Source] || e.Beat != 0 {
+			continue
+		}
+		env, err := signing.Open(e.Wire)
+		if err != nil {
+			continue // it was verified when it came: the tree counts what it cannot use
+		}
+		if verdict, _ := s.judge(env, now); verdict == live.Refuse {
+			continue
+		}
+		items, err := n.intake.items(rec.URL, env, s.policy.Load().trust(env), now)
+		if err != nil {
+			continue
+		}
+		b.Items = append(b.Items, items...)
+		c, ok := unbroken[e.Source]
+		if !ok || e.Epoch > c.Epoch || e.Epoch == c.Epoch && e.Seq == c.Seq+1 {
+			unbroken[e.Source] = store.Cursor{Group: e.Group, Source: e.Source, Epoch: e.Epoch, Seq: e.Seq}
+		}
+	}
+	for _, c := range unbroken {
+		b.Cursors = append(b.Cursors, c)
+	}
+	return nil
+}
