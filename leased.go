@@ -19,8 +19,11 @@ func (n *Node) leased(ctx context.Context, rec store.Feed, b *store.Batch) error
 		return nil
 	}
 	held, err := n.config.Store.Envelopes(ctx, rec.Group, -1)
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("read what is held for others: %w", err)
+	case len(held) == 0:
+		return nil
 	}
 	cursors, err := n.config.Store.Cursors(ctx, rec.Group)
 	if err != nil {
