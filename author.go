@@ -38,6 +38,8 @@ type author struct {
 	loaded bool
 	from   uint64 // the last seq when it was first loaded
 	sure   bool   // what was said since was said again in a new epoch
+
+	promises map[*Publisher]time.Duration // of heartbeats; whatever is said repeats the longest
 }
 
 func (n *Node) author(id *signing.Identity, g multicast.Group) *author {
@@ -82,7 +84,24 @@ func (a *author) say(ctx context.Context, s *statement) (multicast.Stamp, error)
 	if err := a.load(ctx); err != nil {
 		return multicast.Stamp{}, err
 	}
+	for _, ttl := range a.promises {
+		s.ttl = max(s.ttl, ttl)
+	}
 	return a.utter(ctx, s)
+}
+
+// promise makes every word from now on repeat a publisher's promise; 0 takes it
+// back.
+func (a *author) promise(p *Publisher, ttl time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.promises == nil {
+		a.promises = map[*Publisher]time.Duration{}
+	}
+	a.promises[p] = ttl
+	if ttl == 0 {
+		delete(a.promises, p)
+	}
 }
 
 // utter says the next word of the line. The author is locked.

@@ -23,7 +23,8 @@ type channel struct {
 	work       work
 	count      counts
 	subs       map[*Subscription]struct{}
-	publishing int // publishers of this node that speak for it
+	publishing int       // publishers of this node that speak for it
+	word       time.Time // when the publisher spoke last, by its own clock
 	alarm      alarm
 }
 

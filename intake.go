@@ -277,9 +277,13 @@ func (d *desk) outcome(ch *channel, h heard) {
 	case h.bad:
 		d.missing(tree.Notice{Kind: tree.Missing, Group: ch.group, Stamp: stampOf(h.env)})
 	}
+	if h.env.Time.Before(ch.word) {
+		return // it has said something else since
+	}
+	ch.word = h.env.Time
 	ttl := min(h.env.TTL, longestPoll) // or one careless promise would silence everybody for months
 	ch.sched.Published(now, h.ago, ttl)
-	ch.standing.extend(time.Now().Add(2*ttl - h.ago))
+	ch.standing.promise(time.Now().Add(2*ttl - h.ago))
 }
 
 // durable reports whether the store outlives the process, which is what the

@@ -65,12 +65,8 @@ func newStanding(url string, pin store.Pin) *standing {
 
 func (s *standing) pin(p store.Pin) { s.policy.Store(&policy{pin: p, open: s.policy.Load().open}) }
 
-// extend notes that the publisher is live until a time. Only the desk calls it.
-func (s *standing) extend(until time.Time) {
-	if until.After(s.liveUntil()) {
-		s.live.Store(&until)
-	}
-}
+// promise notes that the publisher is live until a time. Only the desk calls it.
+func (s *standing) promise(until time.Time) { s.live.Store(&until) }
 
 func (s *standing) liveUntil() (t time.Time) {
 	if at := s.live.Load(); at != nil {

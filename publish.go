@@ -103,7 +103,7 @@ func (p *Publisher) push(ctx context.Context, f *feed.Feed, doc []byte, items []
 	}
 	for i, part := range parts {
 		s := &statement{
-			role: signing.Publisher, payload: part.payload, media: part.media, ttl: p.ttl,
+			role: signing.Publisher, payload: part.payload, media: part.media,
 			want: wantHolders, ledger: p.ch.ledger,
 		}
 		if s.told, err = records(p.url, f, part.items, store.Signed, time.Now()); err != nil {
@@ -116,7 +116,7 @@ func (p *Publisher) push(ctx context.Context, f *feed.Feed, doc []byte, items []
 		if last, err = p.author.say(ctx, s); err != nil {
 			return last, nil, err
 		}
-		p.spoke(f.Title, len(s.added) > 0)
+		p.spoke(f.Title, s)
 	}
 	return last, tooLarge, nil
 }

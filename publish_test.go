@@ -218,6 +218,38 @@ func TestALivePublisherSilencesTheVolunteers(t *testing.T) {
 	eventually(t, "a volunteer takes over from a silent publisher", func() bool { return len(volunteers(nodes, url)) > 0 })
 }
 
+// A publisher that ends in order, or whose key is used without a promise later,
+// leaves the feed to the volunteers at once.
+func TestTheLastWordIsWhatAPublisherPromises(t *testing.T) {
+	t.Parallel()
+	o, id := newSecureOrigin(t), identity(t)
+	url := o.url("/feed.xml")
+	o.set("/feed.xml", page{body: document(announcing(id, url), "a")})
+	nodes := startNodes(t, o, 2)
+	got := collect(t, subscribe(t, nodes[0], url))
+	live := func(want bool) {
+		t.Helper()
+		eventually(t, "what it promised is known", func() bool { f, _ := nodes[0].Feed(url); return f.Live == want })
+	}
+	long := feedtree.PublisherConfig{TTL: time.Hour}
+	p, err := nodes[1].Publisher(t.Context(), id, url, long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live(true)
+	send(t, nodes[1], id, url, document("", "b", "a")) // beside the publisher: it promises for both
+	eventually(t, "b", func() bool { return got.got()["b"] == 1 })
+	live(true)
+	p.Close()
+	live(false)
+	o.set("/feed.xml", page{body: document(announcing(id, url), "c", "b", "a")})
+	eventually(t, "c from the origin", func() bool { return got.got()["c"] == 1 })
+	if _, err := nodes[1].Publisher(t.Context(), id, url, long); err != nil {
+		t.Fatal(err)
+	}
+	live(true)
+}
+
 // One item that no event can carry keeps back no other.
 func TestAnItemTooLargeKeepsBackNoOther(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package feedtree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,7 +20,10 @@ type PublisherConfig struct {
 	TTL time.Duration
 }
 
-const defaultTTL = 15 * time.Minute
+const (
+	defaultTTL = 15 * time.Minute
+	farewell   = time.Second // to say the last word
+)
 
 // Publisher publishes one feed and keeps its promise of heartbeats.
 type Publisher struct {
@@ -47,6 +51,7 @@ func (n *Node) Publisher(ctx context.Context, id *signing.Identity, url string, 
 	if err != nil {
 		return nil, err
 	}
+	p.author.promise(p, p.ttl)
 	if err := p.beat(ctx); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("publish %s: %w", p.url, err)
@@ -58,16 +63,34 @@ func (n *Node) Publisher(ctx context.Context, id *signing.Identity, url string, 
 // URL returns the canonical URL that is published.
 func (p *Publisher) URL() string { return p.url }
 
-// Close ends the heartbeats. Subscribers miss them after twice the TTL.
+// Close ends the heartbeats. The last one takes the promise of more back, so that
+// volunteers look after the feed at once; who does not hear it misses the next
+// after twice the TTL.
 func (p *Publisher) Close() error {
 	p.once.Do(func() {
 		close(p.done)
+		if p.ttl > 0 {
+			p.takeBack()
+		}
 		p.node.desk.post(func(d *desk) {
 			p.ch.publishing--
 			d.arm(p.ch)
 		})
 	})
 	return nil
+}
+
+// takeBack says the last word, unless the node is closed already.
+func (p *Publisher) takeBack() {
+	p.author.promise(p, 0)
+	ctx, cancel := context.WithTimeout(p.node.life.ctx, farewell)
+	defer cancel()
+	if ctx.Err() != nil {
+		return
+	}
+	if err := p.beat(ctx); err != nil && !errors.Is(err, ErrLocal) {
+		p.node.complain(ctx, "cannot take back the promise of heartbeats", p.url, err)
+	}
 }
 
 // keepBeating says that there is no news whenever the tree finds that there was
@@ -88,19 +111,21 @@ func (p *Publisher) keepBeating(ctx context.Context) {
 }
 
 func (p *Publisher) beat(ctx context.Context) error {
-	_, err := p.author.say(ctx, &statement{role: signing.Publisher, ttl: p.ttl, ledger: p.ch.ledger})
+	s := &statement{role: signing.Publisher, ledger: p.ch.ledger}
+	_, err := p.author.say(ctx, s)
 	if err == nil {
-		p.spoke("", false)
+		p.spoke("", s)
 	}
 	return err
 }
 
-// spoke tells the desk that the publisher gave a sign of life.
-func (p *Publisher) spoke(title string, changed bool) {
+// spoke tells the desk what the publisher said.
+func (p *Publisher) spoke(title string, s *statement) {
+	ttl, changed := s.ttl, len(s.added) > 0
 	p.node.desk.post(func(d *desk) {
 		ch := p.ch
-		ch.sched.Published(d.now(), 0, p.ttl)
-		ch.standing.extend(time.Now().Add(2 * p.ttl))
+		ch.sched.Published(d.now(), 0, ttl)
+		ch.standing.promise(time.Now().Add(2 * ttl))
 		if title != "" {
 			ch.count.title = title
 		}

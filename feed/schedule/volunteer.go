@@ -151,14 +151,17 @@ func (v *Volunteer) Heard(now, ago time.Duration, by Source) {
 	v.plan(now)
 }
 
-// Published tells of the publisher's own event or heartbeat, said so long ago,
-// and of the TTL it promised with it.
+// Published tells of the publisher's latest event or heartbeat, said so long ago,
+// and of the TTL it promised with it, which replaces what it promised before: a
+// TTL of 0 takes it back.
 func (v *Volunteer) Published(now, ago, ttl time.Duration) {
 	until := now - max(ago, 0) + 2*ttl
+	v.live = min(v.live, now)
 	if ttl <= 0 || until <= now {
+		v.plan(now)
 		return
 	}
-	v.live = max(v.live, until)
+	v.live = until
 	v.own.mine, v.own.untold = false, false
 	for range v.cfg.Overload {
 		v.outcome(now - max(ago, 0))

@@ -108,6 +108,17 @@ func TestAPublisherWithoutPromiseReplacesNoPoll(t *testing.T) {
 	}
 }
 
+func TestAPublisherTakesItsPromiseBack(t *testing.T) {
+	v := newVolunteer(schedule.Config{})
+	v.Fetched(0)
+	v.Published(minute, 0, 15*minute)
+	v.Published(20*minute, 0, 0)
+	if v.Live(20 * minute) {
+		t.Error("live although its latest word promises nothing")
+	}
+	between(t, "the first poll after it", v.Deadline(), 27*minute, 49*minute)
+}
+
 func TestAPublishersOldWordIsNoPromise(t *testing.T) {
 	v := newVolunteer(schedule.Config{})
 	v.Published(0, 40*minute, 15*minute)
