@@ -36,8 +36,8 @@ type author struct {
 	mu     sync.Mutex
 	line   signing.Line
 	loaded bool
-	from   uint64 // the last seq when it was first loaded
-	sure   bool   // what was said since was said again in a new epoch
+	said   []*signing.Envelope // the latest events since the program started
+	sure   bool                // they were said again in a new epoch, which is done once
 
 	promises map[*Publisher]time.Duration // of heartbeats; whatever is said repeats the longest
 }
@@ -114,6 +114,7 @@ func (a *author) utter(ctx context.Context, s *statement) (multicast.Stamp, erro
 		return multicast.Stamp{}, err
 	}
 	a.line = next
+	a.remember(env)
 	stamp := stampOf(env)
 	if s.before != nil {
 		s.before(stamp)
@@ -186,7 +187,6 @@ func (a *author) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the line: %w", err)
 	}
-	again := a.line.Epoch != 0
 	a.line = signing.Line{}
 	for _, l := range lines {
 		if l.Source == a.id.Public() {
@@ -195,9 +195,6 @@ func (a *author) read(ctx context.Context) error {
 	}
 	if a.line.Epoch == 0 {
 		a.line = a.line.Bump(time.Now())
-	}
-	if !again {
-		a.from = a.line.Seq
 	}
 	own, err := a.held(ctx)
 	if err != nil {

@@ -50,3 +50,9 @@ func (n *Node) Subscriptions(url string) (count int) {
 	})
 	return count
 }
+
+// Awaited is how many stamps receipts are waited for.
+func (n *Node) Awaited() (count int) {
+	_ = n.desk.ask(context.Background(), func(d *desk) { count = len(d.waits) })
+	return count
+}

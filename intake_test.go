@@ -53,7 +53,7 @@ func TestAnEventThatCannotBeStoredIsNotLost(t *testing.T) {
 			eventually(t, "the nodes meet", func() bool { return publisher.Status().Peers == 1 })
 			got := collect(t, subscribe(t, reader, url))
 			for _, items := range [][]string{{"1"}, {"2", "1"}, {"3", "2", "1"}} {
-				send(t, publisher, id, url, document("", items...))
+				say(t, publisher, id, url, document("", items...))
 				last := items[0]
 				if last != "2" || fails < 1000 {
 					eventually(t, last, func() bool { return got.got()[last] == 1 })

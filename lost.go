@@ -2,7 +2,7 @@ package feedtree
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +10,8 @@ import (
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/signing"
 )
+
+const maxSaid = 4 << 20 // bytes of events that are remembered to be said again
 
 // ear is what an author hears of its own line from others. What it does not
 // remember to have said shows that its state was lost or came from a backup, or
@@ -83,44 +85,36 @@ func (a *author) reconsider(ctx context.Context) error {
 
 // begin begins an epoch later than the line's and than one heard of.
 func (a *author) begin(ctx context.Context, heard uint64, now time.Time) error {
-	lost, err := a.unsure(ctx)
-	if err != nil {
-		return err
-	}
+	lost := a.said
 	a.node.config.Log.Warn("a line is not where it was left: going on in a new epoch",
 		"source", multicast.Source(a.id.Public()), "epoch", a.line.Epoch, "seq", a.line.Seq, "said again", len(lost))
 	a.line.Epoch = max(a.line.Epoch, heard)
 	a.line = a.line.Bump(now)
-	for _, env := range lost[max(0, len(lost)-recent):] {
+	a.said, a.sure = nil, true
+	for i, env := range lost {
 		s := &statement{role: env.Role, payload: env.Payload, media: env.Media, ttl: env.TTL, want: wantHolders}
 		if _, err := a.utter(ctx, s); err != nil {
+			a.said, a.sure = lost[i:], false
 			return err
 		}
 	}
-	a.sure = true
 	return nil
 }
 
-// unsure returns the events said since the line was loaded.
-func (a *author) unsure(ctx context.Context) (lost []*signing.Envelope, err error) {
-	if a.sure || a.line.Seq == a.from {
-		return nil, nil
+// remember keeps an event as it was said: in the store, what was heard at its
+// place before would stand. Only the latest are kept.
+func (a *author) remember(env *signing.Envelope) {
+	if a.sure || env.Kind != signing.Event {
+		return
 	}
-	held, err := a.held(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range held {
-		if e.Epoch != a.line.Epoch || e.Seq <= a.from || e.Seq > a.line.Seq || e.Beat != 0 {
-			continue
+	a.said = append(a.said, env)
+	size := 0
+	for i, e := range slices.Backward(a.said) {
+		if size += len(e.Wire()); size > maxSaid || len(a.said)-i > recent {
+			a.said = slices.Clone(a.said[i+1:])
+			return
 		}
-		env, err := signing.Open(e.Wire)
-		if err != nil {
-			return nil, fmt.Errorf("an event of its own in the store: %w", err)
-		}
-		lost = append(lost, env)
 	}
-	return lost, nil
 }
 
 // held returns what the store holds of the line, in its order.

@@ -260,13 +260,24 @@ func TestAnItemTooLargeKeepsBackNoOther(t *testing.T) {
 		noise[i] = 'a' + byte(rng.UintN(26))
 	}
 	url := "https://news.example.org/feed.xml"
+	doc := document("<item><guid>huge</guid><description>"+string(noise)+"</description></item>", "b", "a")
 	for range 2 { // and again, as a server does after each change
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		_, err := n.Publish(ctx, id, url, []byte(document("<item><guid>huge</guid><description>"+string(noise)+"</description></item>", "b", "a")))
+		ctx, cancel := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() {
+			_, err := n.Publish(ctx, id, url, []byte(doc))
+			result <- err
+		}()
+		eventually(t, "the others are out", func() bool {
+			items, err := n.Store().Items(t.Context(), url, -1)
+			return err == nil && len(items) == 2
+		})
+		eventually(t, "it waits for holders", func() bool { return n.Awaited() == 1 })
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), "guid:huge") {
+		if err := <-result; err == nil || !strings.Contains(err.Error(), "guid:huge") {
 			t.Errorf("nothing is said of the item that stays: %v", err)
 		}
+		eventually(t, "it waits no more", func() bool { return n.Awaited() == 0 })
 	}
 	if items, err := n.Store().Items(t.Context(), url, -1); err != nil || len(items) != 2 {
 		t.Errorf("%d items published, %v", len(items), err)

@@ -1,6 +1,8 @@
 package feedtree_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -62,6 +64,16 @@ func TestARestoredPublisherIsHeard(t *testing.T) {
 type durable struct{ store.Store }
 
 func (durable) Durable() bool { return true }
+
+// say publishes, and gives up waiting for holders before long.
+func say(t *testing.T, n *feedtree.Node, id *signing.Identity, url, doc string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if _, err := n.Publish(ctx, id, url, []byte(doc)); err != nil && !errors.Is(err, feedtree.ErrNotHeld) {
+		t.Fatal(err)
+	}
+}
 
 // copyOf is what a backup of the node's store would hold of a feed.
 func copyOf(t *testing.T, n *feedtree.Node, url string) (b store.Batch) {
