@@ -63,19 +63,27 @@ func (p *Publisher) Push(ctx context.Context, doc []byte) (Receipt, error) {
 		return r, fmt.Errorf("publish %s: %w", p.url, err)
 	}
 	r.Items -= len(left)
-	if r.Items == 0 {
-		if r.Stamp, err = p.author.repeat(ctx, wantHolders, func(s multicast.Stamp) { p.await(s, w) }); err != nil {
-			return r, fmt.Errorf("publish %s: %w", p.url, err)
-		}
-	}
-	if r.Stamp.Seq != 0 {
-		r, err = p.held(ctx, r, w)
-	}
+	r, err = p.settle(ctx, r, w)
 	if len(left) > 0 {
 		err = errors.Join(fmt.Errorf("publish %s: %d of its items are too large for an event (at most 1 MiB compressed) and stay behind: %s",
 			p.url, len(left), left[0].Key()), err)
 	}
 	return r, err
+}
+
+// settle waits for holders of what was pushed, or of the line's last event if
+// that was nothing.
+func (p *Publisher) settle(ctx context.Context, r Receipt, w *wait) (Receipt, error) {
+	if r.Items == 0 {
+		var err error
+		if r.Stamp, err = p.author.repeat(ctx, wantHolders, func(s multicast.Stamp) { p.await(s, w) }); err != nil {
+			return r, fmt.Errorf("publish %s: %w", p.url, err)
+		}
+	}
+	if r.Stamp.Seq == 0 {
+		return r, nil
+	}
+	return p.held(ctx, r, w)
 }
 
 // unpublished returns the items of a document that this key has not published
