@@ -133,10 +133,13 @@ func (c publishCmd) dataDir(id *signing.Identity) (string, error) {
 func (c publishCmd) once(ctx context.Context, node *feedtree.Node, id *signing.Identity, doc []byte, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	if err := meet(ctx, node); err != nil {
+	if err := meet(ctx, node, min(settled, c.Timeout/4)); err != nil {
 		return err
 	}
 	got, err := node.Publish(ctx, id, c.URL, doc)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return coded{fmt.Errorf("not all was pushed within %v: run the same command again, longer with --timeout", c.Timeout), exitNotHeld}
+	}
 	if errors.Is(err, feedtree.ErrNotHeld) {
 		return coded{fmt.Errorf("%d of %d nodes hold it after %v: it may still arrive; run the same command again to be sure",
 			got.Holders, got.Wanted, c.Timeout), exitNotHeld}
@@ -169,13 +172,13 @@ func plural(n int, what string) string {
 
 const (
 	enoughPeers = 3
-	settled     = 2 * time.Second        // the number of peers stays what it is
+	settled     = 2 * time.Second        // the number of peers stays what it is; less where time is short
 	lookEvery   = 100 * time.Millisecond // how often it is looked at
 )
 
 // meet waits for other nodes: for as many as shall hold the news, or until no
 // more turn up.
-func meet(ctx context.Context, node *feedtree.Node) error {
+func meet(ctx context.Context, node *feedtree.Node, settled time.Duration) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	peers, since := 0, time.Now()
