@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/feedtree/feedtree/feed/fetch"
@@ -9,7 +10,7 @@ import (
 
 // networkFlags say how a node finds others.
 type networkFlags struct {
-	P2PListen    []string `name:"p2p-listen" help:"Address to listen on for other nodes, e.g. /ip4/0.0.0.0/udp/4001/quic-v1. Repeatable; default: free ports of all interfaces, QUIC and TCP." placeholder:"MULTIADDR" group:"Network"`
+	P2PListen    []string `name:"p2p-listen" env:"FEEDTREE_P2P_LISTEN" help:"Address to listen on for other nodes, e.g. /ip4/0.0.0.0/udp/4001/quic-v1. Repeatable; default: free ports of all interfaces, QUIC and TCP." placeholder:"MULTIADDR" group:"Network"`
 	Bootstrap    []string `help:"Node to join through, with its /p2p/ part. Repeatable." placeholder:"MULTIADDR" group:"Network"`
 	Network      string   `help:"Name of the network; nodes of different names never meet." default:"main" group:"Network"`
 	NoMDNS       bool     `name:"no-mdns" help:"Do not look for nodes on the local network." group:"Network"`
@@ -36,4 +37,15 @@ type pollFlags struct {
 	PollMin     time.Duration `help:"Shortest time between two polls of a feed, by all who poll for one another." default:"30m" group:"Sites"`
 	Overload    int           `help:"Poll a feed whose volunteers are heard less than N times per interval." default:"1" group:"Sites"`
 	NoVolunteer bool          `help:"Do not poll feeds for others." group:"Sites"`
+}
+
+// Validate refuses what would silently mean the default.
+func (f pollFlags) Validate() error {
+	switch {
+	case f.PollMin <= 0:
+		return errors.New("--poll-min must be longer than 0s")
+	case f.Overload < 1:
+		return errors.New("--overload must be 1 or more")
+	}
+	return nil
 }
