@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -200,27 +201,29 @@ func TestSurvival(t *testing.T) {
 	}
 	later("calm", interval+2*time.Second)
 
-	remove := func(pick func(feedStatus) bool) *proxy {
-		for i, p := range st.proxies {
-			if f, ok := p.feed(url); ok && pick(f) {
-				p.kill()
+	// remove kills the first proxy that is what is wanted, as soon as there is
+	// one: who was killed before may have been it.
+	remove := func(what string, pick func(feedStatus) bool) (victim *proxy) {
+		eventually(t, 30*time.Second, what, func() bool {
+			i := slices.IndexFunc(st.proxies, func(p *proxy) bool {
+				f, ok := p.feed(url)
+				return ok && pick(f)
+			})
+			if i >= 0 {
+				victim = st.proxies[i]
+				victim.kill()
 				st.proxies = append(st.proxies[:i:i], st.proxies[i+1:]...)
-				return p
 			}
-		}
-		return nil
+			return i >= 0
+		})
+		return victim
 	}
 	// A takeover: silence for one interval, then a random part of another.
 	const takeover = 4*interval + 2*time.Second
-	if remove(func(f feedStatus) bool { return f.Role == "volunteer" }) == nil {
-		t.Fatal("no volunteer")
-	}
+	remove("a volunteer", func(f feedStatus) bool { return f.Role == "volunteer" })
 	later("the volunteer killed", takeover)
 
-	root := remove(func(f feedStatus) bool { return f.Root })
-	if root == nil {
-		t.Fatal("no root")
-	}
+	root := remove("a root", func(f feedStatus) bool { return f.Root })
 	later("the root killed", takeover)
 
 	root.start()
@@ -235,9 +238,7 @@ func TestSurvival(t *testing.T) {
 		t.Errorf("it caught up with %d requests to the origin, want from its parent", f.OriginRequests)
 	}
 
-	if remove(func(f feedStatus) bool { return f.childCount() > 0 }) == nil {
-		t.Fatal("no interior node")
-	}
+	remove("a node with children", func(f feedStatus) bool { return f.childCount() > 0 })
 	later("an interior node killed", takeover)
 
 	var wg sync.WaitGroup
