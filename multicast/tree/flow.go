@@ -1,6 +1,9 @@
 package tree
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/overlay"
 )
@@ -26,7 +29,7 @@ func (n *Node) onData(from overlay.ID, m *Message) {
 		a.hops--
 	}
 	switch {
-	case g == nil && a.replica && !n.closed:
+	case g == nil && a.replica && !n.closed && len(n.order) < maxGroups:
 		g = n.group(m.Event.Group)
 	case g == nil:
 		n.count.Unasked++
@@ -92,14 +95,15 @@ func (n *Node) lineFor(g *group, s multicast.Stamp) *line {
 }
 
 // roomForLine makes room for another source, at the cost of one that only
-// hearsay spoke of or that was silent longest, if it was silent for an hour.
+// hearsay spoke of, that was not heard since a restart, or that was silent
+// longest, if it was silent for an hour.
 func (n *Node) roomForLine(g *group) bool {
 	if len(g.lines) < n.cfg.Lines {
 		return true
 	}
 	worst := -1
 	for i, l := range g.lines {
-		idle := l.epoch == 0 || n.step.now-l.heard > n.cfg.Lease
+		idle := l.epoch == 0 || l.heard == 0 || n.step.now-l.heard > n.cfg.Lease
 		if idle && !l.own && (worst < 0 || l.heard < g.lines[worst].heard) {
 			worst = i
 		}
@@ -109,6 +113,23 @@ func (n *Node) roomForLine(g *group) bool {
 	}
 	g.lines = append(g.lines[:worst], g.lines[worst+1:]...)
 	return true
+}
+
+// roomForOwn makes room for what this node itself has to say, whoever else
+// speaks: at the cost of the line that was heard last longest ago.
+func (n *Node) roomForOwn(g *group, own multicast.Source) {
+	if g.line(own) != nil || n.roomForLine(g) {
+		return
+	}
+	worst := -1
+	for i, l := range g.lines {
+		if !l.own && (worst < 0 || l.heard < g.lines[worst].heard) {
+			worst = i
+		}
+	}
+	if worst >= 0 {
+		g.lines = slices.Delete(g.lines, worst, worst+1)
+	}
 }
 
 func (n *Node) takeBeat(g *group, l *line, ev *multicast.Event) bool {
@@ -137,7 +158,7 @@ func (n *Node) takeEvent(g *group, l *line, ev *multicast.Event, a arrival) bool
 		return false
 	case l.has(s.Seq):
 		n.count.Duplicates++
-		n.again(g, s, a)
+		n.again(g, l, ev, a)
 		return false
 	}
 	n.raise(g, l, s.Seq)
@@ -147,16 +168,48 @@ func (n *Node) takeEvent(g *group, l *line, ev *multicast.Event, a arrival) bool
 }
 
 // again handles an event that is here already: the parent was only slow, and
-// a source that asks again for receipts gets them.
-func (n *Node) again(g *group, s multicast.Stamp, a arrival) {
+// a source that asks again for receipts gets them, this node's own and, as far as
+// they reach, those of neighbours, to whom the question is handed on. A source
+// that says something else at the same place has lost its state: it is shown
+// what is held, and gets no receipt.
+func (n *Node) again(g *group, l *line, ev *multicast.Event, a arrival) {
 	if a.from == g.place.parent && g.place.blame > 0 {
 		g.place.blame--
 	}
-	if k := g.buffer.find(s); k != nil && a.want > 0 && k.from != "" {
-		k.want, k.passed, k.from = a.want, 0, a.from
-		if k.stored {
-			n.receipt(g, k)
+	k := g.buffer.find(ev.Stamp)
+	switch {
+	case k == nil || a.from == "":
+		return
+	case !bytes.Equal(k.event.Body, ev.Body):
+		n.send(a.from, &Message{Type: Data, Group: g.id, Via: multicast.ViaLazy, Event: k.event})
+		return
+	case a.want == 0 || l.own:
+		return
+	}
+	k.want, k.passed, k.from = a.want, 0, a.from
+	if k.stored {
+		n.receipt(g, k)
+	}
+	if a.hops < receiptHops {
+		n.askOn(g, ev, a)
+	}
+}
+
+// askOn hands a question for receipts on, to no more neighbours than are wanted.
+func (n *Node) askOn(g *group, ev *multicast.Event, a arrival) {
+	left := int(a.want)
+	if p := g.place; p.parent != "" && p.parent != a.from {
+		n.push(g, p.parent, p.edge, ev, a)
+		left--
+	}
+	for _, c := range g.links.children {
+		if left > 0 && c.id != a.from {
+			n.push(g, c.id, c.edge, ev, a)
+			left--
 		}
+	}
+	if g.place.root && !a.replica && left > 0 {
+		n.replicate(g, ev, a)
 	}
 }
 
@@ -252,9 +305,10 @@ func (n *Node) push(g *group, to overlay.ID, edge uint64, ev *multicast.Event, a
 func (n *Node) publish(in Input) {
 	g := n.group(in.Event.Group)
 	s := in.Event.Stamp
+	n.roomForOwn(g, s.Source)
 	want := uint8(min(max(in.Want, 0), 16))
 	if k := g.buffer.find(s); k != nil && !s.Heartbeat() {
-		k.want = want // published again: what neighbours hold already, they say
+		k.want, k.from = want, "" // published again: what neighbours hold already, they say
 		n.forward(g, &in.Event, arrival{want: want})
 	} else {
 		n.take(g, &in.Event, arrival{want: want})

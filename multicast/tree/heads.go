@@ -73,9 +73,11 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 // unless they hang below it anyway (FeedTree §4.5.2: the responsibility of the
 // root is spread over several nodes).
 func (n *Node) replicate(g *group, ev *multicast.Event, a arrival) {
-	for _, id := range n.router.Closest(g.key, n.cfg.Replicas) {
-		if id != n.self && id != a.from && g.child(id) < 0 {
+	left := n.cfg.Replicas
+	for _, id := range n.router.Closest(g.key, n.cfg.Replicas+len(g.links.children)+1) {
+		if left > 0 && id != n.self && id != a.from && g.child(id) < 0 {
 			n.send(id, &Message{Type: Data, Group: g.id, Flags: Replica, Via: multicast.ViaTree, Hops: a.hops, Want: a.want, Event: ev})
+			left--
 		}
 	}
 }
@@ -148,7 +150,7 @@ func (n *Node) resume(g *group, cursor []multicast.Stamp) {
 		l := g.line(c.Source)
 		switch {
 		case l == nil && c.Epoch != 0 && n.roomForLine(g):
-			l = &line{source: c.Source, heard: n.step.now}
+			l = &line{source: c.Source}
 			l.startAt(c)
 			g.lines = append(g.lines, l)
 		case l != nil && l.epoch == c.Epoch:

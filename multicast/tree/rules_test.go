@@ -226,6 +226,60 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
+// A source that comes back, or came before it had a place, asks for receipts of
+// an event that went around without: the question is handed on to neighbours.
+func TestReceiptsAskedForAgain(t *testing.T) {
+	for _, how := range []string{"pushed", "restored"} {
+		s := alone(t, tree.Config{}, &chart{hop: "parent"})
+		s.below("parent")
+		ev := event(1)
+		if how == "pushed" {
+			s.push("parent", ev)
+			s.step(tree.Input{Kind: tree.Stored, Group: group, Stamp: ev.Stamp})
+		} else {
+			s.step(tree.Input{Kind: tree.Lease, Group: group, Recent: []multicast.Event{*ev}})
+		}
+		s.receive("source", tree.Message{Type: tree.Join, Group: group, Edge: 7})
+		s.receive("source", tree.Message{Type: tree.Data, Group: group, Event: ev, Edge: 7, Want: 3})
+		if h := s.one("source", tree.Held); !slices.Equal(h.Peers, []overlay.ID{self}) {
+			t.Fatalf("%s: held by %v", how, h.Peers)
+		}
+		if d := s.one("parent", tree.Data); d.Want != 3 {
+			t.Fatalf("%s: the parent is asked for %d receipts, want 3", how, d.Want)
+		}
+		s.receive("parent", tree.Message{Type: tree.Held, Group: group, Stamp: ev.Stamp, Peers: []overlay.ID{"parent"}})
+		s.one("source", tree.Held)
+		s.receive("source", tree.Message{Type: tree.Data, Group: group, Event: ev, Edge: 7, Want: 3, Hops: 9})
+		if len(s.sent("parent", tree.Data)) != 0 {
+			t.Fatalf("%s: handed on too far", how)
+		}
+	}
+}
+
+// Who hangs below the root, and who published, is no replica, and takes no
+// replica's place.
+func TestReplicasAreOthersThanNeighbours(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{closest: []overlay.ID{"source", "child", "a", "b", "c", "d"}})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	s.pass(time.Minute)
+	s.step(tree.Input{Kind: tree.Looked, Group: group, OK: true, Nearest: []overlay.ID{"far"}})
+	if st, _ := s.n.Status(group); !st.Root {
+		t.Fatalf("no root: %+v", st)
+	}
+	s.receive("source", tree.Message{Type: tree.Join, Group: group, Edge: 7})
+	s.receive("child", tree.Message{Type: tree.Join, Group: group, Edge: 8})
+	s.receive("source", tree.Message{Type: tree.Data, Group: group, Event: event(1), Edge: 7, Want: 3})
+	var replicas []overlay.ID
+	for _, send := range s.out.Sends {
+		if send.Msg.Type == tree.Data && send.Msg.Flags&tree.Replica != 0 {
+			replicas = append(replicas, send.To)
+		}
+	}
+	if !slices.Equal(replicas, []overlay.ID{"a", "b", "c"}) {
+		t.Fatalf("replicas at %v, want a, b and c", replicas)
+	}
+}
+
 // The cursor opens the gap that it says there is; nothing it covers comes again.
 func TestCursor(t *testing.T) {
 	s := alone(t, tree.Config{}, &chart{hop: "parent"})
