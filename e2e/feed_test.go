@@ -129,8 +129,11 @@ func TestSignedFeed(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("exit %d\n%s", code, out)
 		}
+		if code, out := st.publish(st.key, "--once"); code != 0 {
+			t.Errorf("again, with nothing new: exit %d\n%s", code, out)
+		}
 		took := st.spread(url, "pushed-once", time.Now(), 2*time.Second)
-		t.Logf("held durably and the command ended after %v, at all 6 proxies %v later", time.Since(begin).Round(time.Millisecond), took.Round(time.Millisecond))
+		t.Logf("pushed, held durably, asked for again; %v in all, at all 6 proxies %v later", time.Since(begin).Round(time.Millisecond), took.Round(time.Millisecond))
 	})
 
 	t.Run("a key that is not the feed's reaches no reader and is counted", func(t *testing.T) {
