@@ -89,11 +89,10 @@ type Event struct {
 // itself is not delivered to it.
 type Delivery struct {
 	Event  Event
-	From   overlay.ID    // the neighbour it came from
-	Via    Via           // how it came
-	Hops   int           // edges from the source, 0 if unknown
-	Cursor uint64        // every seq of the line up to this one is delivered or given up
-	Lag    time.Duration // time between learning that it exists and holding it
+	From   overlay.ID // the neighbour it came from
+	Via    Via        // how it came
+	Hops   int        // edges from the source, 0 if unknown
+	Cursor uint64     // every seq of the line up to this one is delivered or given up
 }
 
 // Via says how an event reached a member.

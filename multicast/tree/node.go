@@ -174,13 +174,10 @@ func (n *Node) group(id multicast.Group) *group {
 	return g
 }
 
-// send puts a message on the way and notes that the pair was not silent.
+// send puts a message on the way.
 func (n *Node) send(to overlay.ID, m *Message) {
 	if to == n.self {
 		panic("tree: message to self")
-	}
-	if p := n.pairs[to]; p != nil {
-		p.sent = n.step.now
 	}
 	n.step.out.Sends = append(n.step.out.Sends, Send{To: to, Msg: m})
 }

@@ -16,7 +16,6 @@ type pair struct {
 	id     overlay.ID
 	ties   []tie
 	digest uint64
-	sent   time.Duration
 	probe  time.Duration // ping by then if nothing is heard
 	dead   time.Duration // gone by then if nothing is heard; 0: no ping is out
 	pings  int
