@@ -18,6 +18,10 @@
 // or the periodic refresh gives it up, so Closest and Lookup meet stale
 // entries the way they do with kad-dht.
 //
+// What a node sends leaves in turn through its uplink ([Config].Upload), then
+// takes what a [Latency] says: a measured [Matrix], a transit–stub [Topology],
+// or something simpler.
+//
 // Joins and lookups walk the tables of live nodes at once and report their
 // result after the time such a walk takes; their own messages are not events.
 //
@@ -36,5 +40,5 @@
 //  5. NextHop names connected peers only, as far as the node can know.
 //
 // A node costs a few hundred bytes beside its table and what its host holds,
-// an event in flight some 60 bytes beside its message.
+// an event in flight some 70 bytes beside its message.
 package sim

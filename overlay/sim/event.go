@@ -26,6 +26,7 @@ const (
 type event[M any] struct {
 	msg        M
 	do         func(now time.Duration)
+	left       time.Duration // when a message is out of its sender's uplink
 	from, to   int32
 	life, mate uint32
 	op         op

@@ -48,13 +48,14 @@ func (n *Net[M]) faultsOf(a, b int32) Faults {
 // SetSlow makes every message from and to the node take d longer.
 func (n *Net[M]) SetSlow(id overlay.ID, d time.Duration) { n.nodes[n.must(id)].slow = d }
 
-// Crash takes the node away without a word: its peers go on sending and
-// notice after Detect. A node that is down stays down.
+// Crash takes the node away without a word: what waits in its uplink is lost,
+// its peers go on sending and notice after Detect. A node that is down stays down.
 func (n *Net[M]) Crash(id overlay.ID) {
 	i := n.must(id)
 	if !n.nodes[i].alive {
 		return
 	}
+	n.nodes[i].cut, n.nodes[i].cutOf = n.now, n.nodes[i].life
 	for _, l := range n.die(i, Crashed) {
 		n.push(n.now+n.cfg.Detect, n.goneEvent(l.peer, i, n.nodes[i].life))
 	}

@@ -76,15 +76,31 @@ func (n *Net[M]) send(a int32, to overlay.ID, m M) {
 		at = n.connect(a, b)
 	}
 	l := &n.nodes[a].links[at]
+	var wait time.Duration
+	if l.life != dialling {
+		wait = n.uplink(a, size)
+	}
 	switch {
 	case l.life != dialling && l.life == n.nodes[b].life && n.reach(a, b):
-		n.transmit(a, b, l, m)
+		n.transmit(a, b, l, m, wait)
 		return
 	case l.life != dialling && n.reach(a, b):
 		// The peer was restarted and knows nothing of the connection: it says so.
 		n.push(n.now+n.rtt(a, b), n.goneEvent(a, b, l.life))
 	}
 	n.lose(a, b, m)
+}
+
+// uplink takes a's uplink for a message and returns how long from now it takes
+// until the last of its bytes has left. What goes to a peer that is not there
+// any more leaves like everything else; only an unfinished dial holds it back.
+func (n *Net[M]) uplink(a int32, size int) time.Duration {
+	nd := &n.nodes[a]
+	if nd.upload <= 0 {
+		return 0
+	}
+	nd.busy = max(nd.busy, n.now) + time.Duration(int64(size)*8*int64(time.Second)/nd.upload)
+	return nd.busy - n.now
 }
 
 // connect makes the connection that a's first message to b needs.
@@ -139,21 +155,21 @@ func (n *Net[M]) goneEvent(a, peer int32, mate uint32) event[M] {
 	return e
 }
 
-// transmit sends m over an open link.
-func (n *Net[M]) transmit(a, b int32, l *link, m M) {
+// transmit sends m over an open link once the uplink has it out.
+func (n *Net[M]) transmit(a, b int32, l *link, m M, wait time.Duration) {
 	f := n.faultsOf(a, b)
 	if f.Loss > 0 && unit(n.draw(a)) < f.Loss {
 		n.lose(a, b, m)
 		return
 	}
-	at := n.now + n.delay(a, b, n.draw(a))
+	at := n.now + wait + n.delay(a, b, n.draw(a))
 	if f.Reorder > 0 && unit(n.draw(a)) < f.Reorder {
 		at += span(n.draw(a), f.By)
 	} else {
 		at = max(at, l.last+1)
 		l.last = at
 	}
-	e := event[M]{op: opMessage, from: a, to: b, life: l.life, mate: n.nodes[a].life, msg: m}
+	e := event[M]{op: opMessage, from: a, to: b, life: l.life, mate: n.nodes[a].life, left: n.now + wait, msg: m}
 	n.pushTie(at, n.draw(a), e)
 	if f.Duplicate > 0 && unit(n.draw(a)) < f.Duplicate {
 		n.counts.Duplicated++
@@ -171,14 +187,15 @@ func (n *Net[M]) lose(a, b int32, m M) {
 // receive hands a message over, unless the connection it travelled on broke
 // under way.
 func (n *Net[M]) receive(e *event[M]) {
-	to := &n.nodes[e.to]
-	if !to.alive || to.life != e.life || to.side != n.nodes[e.from].side {
+	to, from := &n.nodes[e.to], &n.nodes[e.from]
+	unsent := from.cutOf == e.mate && from.cut < e.left
+	if !to.alive || to.life != e.life || to.side != from.side || unsent {
 		n.lose(e.from, e.to, e.msg)
 		return
 	}
 	n.counts.Received++
 	n.trace(Received, e.from, e.to, &e.msg)
-	to.host.Receive(n.now, n.nodes[e.from].id, e.msg)
+	to.host.Receive(n.now, from.id, e.msg)
 	n.arm(e.to)
 }
 

@@ -49,6 +49,10 @@ type node[M any] struct {
 	died   time.Duration
 	since  time.Duration // when side changed
 	slow   time.Duration
+	upload int64         // bits per second, 0: no limit
+	busy   time.Duration // until when the uplink is taken
+	cut    time.Duration // when the node crashed last: what was in its uplink is lost
+	cutOf  uint32        // the life that ended so
 	life   uint32
 	side   int32
 	alive  bool
@@ -65,9 +69,13 @@ func front(k overlay.Key) uint64 { return binary.BigEndian.Uint64(k[:]) }
 func (n *Net[M]) admit(id overlay.ID) int32 {
 	i := int32(len(n.nodes))
 	pos := position(id)
-	n.nodes = append(n.nodes, node[M]{
-		id: id, place: n.cfg.Place(id), draws: mix(n.cfg.Seed, pos), tickAt: Never, died: -Never,
-	})
+	nd := node[M]{
+		id: id, place: n.cfg.Place(id), draws: mix(n.cfg.Seed, pos), tickAt: Never, died: -Never, upload: n.cfg.Upload,
+	}
+	if n.cfg.UploadOf != nil {
+		nd.upload = n.cfg.UploadOf(id)
+	}
+	n.nodes = append(n.nodes, nd)
 	n.pos = append(n.pos, pos)
 	n.byID[id] = i
 	return i
@@ -80,6 +88,7 @@ func (n *Net[M]) start(i int32) {
 	nd.life++
 	nd.alive = true
 	nd.tickAt = Never
+	nd.busy = n.now
 	nd.flags = newcomer
 	n.order.unfilled = append(n.order.unfilled, i)
 	ep := &Endpoint[M]{net: n, node: i, life: nd.life}
