@@ -40,7 +40,7 @@ func (w *Trees) Missed(g multicast.Group, grace time.Duration) []Hole {
 		}
 		held := r.held()
 		for _, p := range w.owed(g, id, grace) {
-			if !held[p.Stamp] {
+			if !held[p.Stamp] && !(w.cfg.Lean && r.holds(p.Stamp)) {
 				holes = append(holes, Hole{Member: id, Published: p, Told: r.told(p.Stamp)})
 			}
 		}
@@ -87,6 +87,7 @@ func (r *Record) held() map[multicast.Stamp]bool {
 
 // Doubled lists what nodes, live or not, got more than once within one join.
 func (w *Trees) Doubled(g multicast.Group) []Hole {
+	w.needDeliveries("Doubled")
 	var holes []Hole
 	for _, id := range w.ids {
 		r := w.host(id).record(g)
@@ -114,6 +115,7 @@ func (w *Trees) Doubled(g multicast.Group) []Hole {
 // Lags returns, for every delivery of a published event, how long it took,
 // sorted. What a member got by joining later is left out.
 func (w *Trees) Lags(g multicast.Group) []time.Duration {
+	w.needDeliveries("Lags")
 	type origin struct {
 		at    time.Duration
 		index int
@@ -133,6 +135,12 @@ func (w *Trees) Lags(g multicast.Group) []time.Duration {
 	}
 	slices.Sort(lags)
 	return lags
+}
+
+func (w *Trees) needDeliveries(who string) {
+	if w.cfg.Lean {
+		panic("sim: a lean world keeps no deliveries for " + who + ": use TreesConfig.Delivered")
+	}
 }
 
 // Faults lists what is wrong with the edges of a group among live nodes, one

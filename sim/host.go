@@ -27,13 +27,15 @@ type host struct {
 type Record struct {
 	Group      multicast.Group
 	Member     bool
-	Joins      int // how often it joined: first and after restarts
-	Deliveries []Delivered
+	Joins      int           // how often it joined: first and after restarts
+	Count      int           // deliveries, heartbeats included
+	Deliveries []Delivered   // nil in a lean world
 	Missing    []tree.Notice // what it was told to get by HTTP
 
 	since  int               // how many events were published before the membership
 	line   multicast.Stamp   // its own, as publisher
 	cursor []multicast.Stamp // by source, unordered
+	ahead  []multicast.Stamp // lean: delivered beyond the cursor, or after it was given up
 	recent []multicast.Event
 	leased []multicast.Event
 }
@@ -96,7 +98,22 @@ func (h *host) join(r *Record) {
 	if r.Joins++; r.Joins > 1 && cursor == nil {
 		cursor = []multicast.Stamp{} // a member before, if one that got nothing
 	}
-	h.world.Input(h.id, tree.Input{Kind: tree.JoinGroup, Group: r.Group, Cursor: cursor, Recent: slices.Clone(r.recent)})
+	h.world.Input(h.id, tree.Input{Kind: tree.JoinGroup, Group: r.Group, Cursor: cursor, Recent: h.recent(r)})
+}
+
+// recent lists the latest events the node holds. In a lean world those are of
+// the group's latest, which all members share.
+func (h *host) recent(r *Record) []multicast.Event {
+	if !h.world.cfg.Lean {
+		return slices.Clone(r.recent)
+	}
+	var held []multicast.Event
+	for _, e := range h.world.ledger(r.Group).latest {
+		if r.holds(e.Stamp) {
+			held = append(held, e)
+		}
+	}
+	return held
 }
 
 func (h *host) Receive(now time.Duration, from overlay.ID, m *tree.Message) {
@@ -138,6 +155,9 @@ func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
 		t := &h.world.traffic[int(s.Msg.Type)%len(h.world.traffic)]
 		t.Messages++
 		t.Bytes += uint64(Size(s.Msg))
+		if h.world.cfg.Sent != nil {
+			h.world.cfg.Sent(now, h.id, s.To, s.Msg)
+		}
 		h.ep.Send(s.To, s.Msg)
 	}
 	for _, g := range out.Lookups {
@@ -163,12 +183,21 @@ func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
 func (h *host) deliver(now time.Duration, d multicast.Delivery) {
 	r := h.record(d.Event.Group)
 	s := d.Event.Stamp
-	r.Deliveries = append(r.Deliveries, Delivered{Stamp: s, At: now, Via: d.Via, From: d.From, Hops: d.Hops, Join: r.Joins})
+	if h.world.cfg.Delivered != nil {
+		h.world.cfg.Delivered(now, h.id, d)
+	}
+	r.Count++
+	if !h.world.cfg.Lean {
+		r.Deliveries = append(r.Deliveries, Delivered{Stamp: s, At: now, Via: d.Via, From: d.From, Hops: d.Hops, Join: r.Joins})
+	}
 	r.advance(multicast.Stamp{Source: s.Source, Epoch: s.Epoch, Seq: d.Cursor})
 	if s.Heartbeat() {
 		return
 	}
-	if s.Source != r.line.Source {
+	if h.world.cfg.Lean {
+		r.ahead = slices.DeleteFunc(append(r.ahead, s), func(s multicast.Stamp) bool { return r.whole(s) && !r.told(s) })
+	}
+	if s.Source != r.line.Source && !h.world.cfg.Lean {
 		r.recent = keep(r.recent, d.Event, h.world.cfg.Recent)
 	}
 	h.next = append(h.next, tree.Input{Kind: tree.Stored, Group: d.Event.Group, Stamp: s})
@@ -189,6 +218,18 @@ func (r *Record) advance(head multicast.Stamp) {
 	case head.Compare(r.cursor[i]) > 0:
 		r.cursor[i] = head
 	}
+}
+
+// holds reports whether an event was delivered, as a lean record knows it.
+func (r *Record) holds(s multicast.Stamp) bool {
+	return r.whole(s) && !r.told(s) || slices.Contains(r.ahead, s)
+}
+
+// whole reports whether the line of s is settled up to it: delivered or given up.
+func (r *Record) whole(s multicast.Stamp) bool {
+	return slices.ContainsFunc(r.cursor, func(c multicast.Stamp) bool {
+		return c.Source == s.Source && (c.Epoch > s.Epoch || c.Epoch == s.Epoch && c.Seq >= s.Seq)
+	})
 }
 
 func (h *host) notice(now time.Duration, no tree.Notice) {

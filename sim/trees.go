@@ -28,10 +28,21 @@ type TreesConfig struct {
 	TTL time.Duration
 	// Body is the size of a published event; 0: 4 KiB.
 	Body int
-	// Recent is how many events a member keeps for its next join; 0: 64.
+	// Recent is how many events a member keeps for its next join; 0: 64, or 8
+	// of a lean world.
 	Recent int
+	// Lean keeps no list of deliveries, only how many there were and how far
+	// each line is whole: a million members fit. Missed and Owed work as
+	// always, Doubled and Lags panic: who runs lean looks through Delivered.
+	Lean bool
 	// Watch, if set, sees every notice. It must not act on the world.
 	Watch func(now time.Duration, at overlay.ID, n tree.Notice)
+	// Delivered, if set, sees every delivery at a member. It must not act on
+	// the world.
+	Delivered func(now time.Duration, at overlay.ID, d multicast.Delivery)
+	// Sent, if set, sees every message that a node sends, whatever becomes of
+	// it. It must neither act on the world nor change or keep the message.
+	Sent func(now time.Duration, from, to overlay.ID, m *tree.Message)
 }
 
 // Trees is a world of tree nodes.
@@ -54,6 +65,7 @@ type ledger struct {
 	id        multicast.Group
 	name      string
 	published []Published
+	latest    []multicast.Event // the last Recent published, what lean members share
 }
 
 // Published is an event that entered the world.
@@ -73,7 +85,12 @@ type Traffic struct {
 // NewTrees returns a world at time zero.
 func NewTrees(cfg TreesConfig) *Trees {
 	cfg.Body = cmp.Or(cfg.Body, 4<<10)
-	cfg.Recent = cmp.Or(cfg.Recent, 64)
+	if cfg.Recent == 0 {
+		cfg.Recent = 64
+		if cfg.Lean {
+			cfg.Recent = 8
+		}
+	}
 	cfg.Net.Measure = func(m *tree.Message) (uint8, int) { return uint8(m.Type), Size(m) }
 	cfg.Net.Clone = func(m *tree.Message) *tree.Message { twin := *m; return &twin }
 	w := &Trees{Net: oversim.New(cfg.Net), cfg: cfg, hosts: map[overlay.ID]*host{}, sides: map[overlay.ID]int{}}
@@ -177,8 +194,11 @@ func (w *Trees) Publish(g multicast.Group, id overlay.ID, want int) multicast.St
 	e := w.event(g, r.line)
 	l := w.ledger(g)
 	l.published = append(l.published, Published{Stamp: e.Stamp, By: id, At: w.Now()})
+	l.latest = keep(l.latest, e, w.cfg.Recent)
 	r.advance(e.Stamp)
-	r.recent = keep(r.recent, e, w.cfg.Recent)
+	if !w.cfg.Lean {
+		r.recent = keep(r.recent, e, w.cfg.Recent)
+	}
 	w.Input(id, tree.Input{Kind: tree.Publish, Group: g, Event: e, Want: want})
 	return e.Stamp
 }
