@@ -37,6 +37,10 @@ type work struct {
 	askedAt time.Duration // when the last such fetch was begun
 	asked   bool
 	nudge   bool // the fetch out of turn is about an unknown key
+
+	barred time.Duration // nobody may ask the origin before, whatever for
+	slot   time.Duration // the time reserved at its hosts, 0: none
+	hosts  []string      // where the request under way was begun
 }
 
 // counts is what a status shows.
@@ -114,10 +118,18 @@ func (ch *channel) deadline() time.Duration {
 	if ch.publishing == 0 && !ch.ledger.record().Asked.IsZero() {
 		at = ch.sched.Deadline()
 	}
-	if ch.work.askAt != 0 {
-		at = min(at, ch.work.askAt)
+	if at = min(at, ch.askAt()); at == schedule.Never {
+		return at
 	}
-	return at
+	return max(at, ch.work.slot)
+}
+
+// askAt is when the origin is asked out of turn.
+func (ch *channel) askAt() time.Duration {
+	if ch.work.askAt == 0 {
+		return schedule.Never
+	}
+	return max(ch.work.askAt, ch.work.barred)
 }
 
 // missing asks the origin soon for what no node in the tree had (FeedTree
@@ -130,14 +142,14 @@ func (d *desk) missing(n tree.Notice) {
 		return
 	}
 	t := ch.sched.Interval()
-	within, apart := t/2, t
+	within, apart, earliest := t/2, t, ch.sched.Earliest()
 	switch {
 	case ch.standing.policy.Load().names(signing.PublicKey(n.Stamp.Source)):
-		within, apart = min(2*time.Second, t/2), t/2
+		within, apart, earliest = min(2*time.Second, t/2), t/2, ch.work.barred
 	case ch.work.askAt != 0:
 		return // another draw would only come earlier
 	}
-	soon := max(d.now()+d.upTo(within), ch.sched.Earliest())
+	soon := max(d.now()+d.upTo(within), earliest)
 	if ch.work.asked {
 		soon = max(soon, ch.work.askedAt+max(apart, 5*time.Second))
 	}
@@ -153,7 +165,7 @@ func (d *desk) nudge(url string) {
 	if ch == nil {
 		return
 	}
-	at := max(d.now(), ch.sched.Earliest())
+	at := max(d.now(), ch.work.barred)
 	if ch.work.asked {
 		at = max(at, ch.work.askedAt+max(ch.sched.Interval(), time.Minute))
 	}

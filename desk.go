@@ -6,13 +6,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/feedtree/feedtree/feed/fetch/polite"
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
 )
 
 const (
-	maxFetches = 8               // polls under way at once
+	maxFetches = 32              // polls under way at once: most of them wait for a slow server
 	settleIn   = 5 * time.Second // how long a new node looks for others before it is alone
 	lookAround = 2 * time.Second // how often it looks whether it is
 )
@@ -28,6 +29,8 @@ type desk struct {
 	fetching int
 	waits    map[waitKey]*wait
 	company  company
+	hosts    *polite.Hosts
+	unsaved  bool // of hosts is to be remembered what is not yet
 	rng      *rand.Rand
 }
 
@@ -44,6 +47,7 @@ func newDesk(n *Node) *desk {
 		channels: map[string]*channel{},
 		groups:   map[multicast.Group]*channel{},
 		waits:    map[waitKey]*wait{},
+		hosts:    polite.NewHosts(n.http.Rules()),
 		company:  company{again: settleIn},
 		rng:      rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
@@ -136,8 +140,14 @@ func (d *desk) begin() {
 	for d.fetching < maxFetches && d.due.next() <= d.now() {
 		ch := d.due[0]
 		now := d.now()
-		switch what := ch.sched.Due(now); {
-		case ch.work.askAt != 0 && ch.work.askAt <= now:
+		what := ch.sched.Due(now)
+		out := ch.askAt() <= now
+		if (out || what == schedule.Poll) && !d.turn(ch) {
+			d.arm(ch)
+			continue
+		}
+		switch {
+		case out:
 			d.fetch(ch, job{nudge: ch.work.nudge})
 			ch.work.askAt, ch.work.askedAt, ch.work.asked, ch.work.nudge = 0, now, true, false
 		case what == schedule.Poll:

@@ -94,6 +94,7 @@ func (n *Node) assemble(ctx context.Context) (err error) {
 	if n.id, err = nodeKey(n.config.Dir); err != nil {
 		return err
 	}
+	n.config.Fetch.Rules.Conditional = n.config.Polling.Min
 	if n.http, err = fetch.New(n.config.Fetch); err != nil {
 		return err
 	}

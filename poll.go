@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/fetch"
+	"github.com/feedtree/feedtree/feed/fetch/polite"
 	"github.com/feedtree/feedtree/feed/store"
 )
 
@@ -24,10 +26,10 @@ type job struct {
 type result struct {
 	ok       bool // the origin answered with the feed
 	requests uint64
-	changed  bool       // the store holds something new
-	doc      *feed.Feed // the origin's document, if it was read
-	wait     time.Duration
-	told     bool // the tree knows all that the origin's document holds
+	changed  bool           // the store holds something new
+	doc      *feed.Feed     // the origin's document, if it was read
+	outcome  *fetch.Outcome // what the origin said, nil if it was not asked
+	told     bool           // the tree knows all that the origin's document holds
 }
 
 // fetch has a worker do a job. At most one is under way for a channel.
@@ -44,6 +46,9 @@ func (d *desk) fetch(ch *channel, j job) {
 func (d *desk) finish(ch *channel, j job, r result) {
 	d.fetching--
 	ch.work.busy = false
+	if r.outcome != nil {
+		d.answered(ch.work.hosts, *r.outcome)
+	}
 	if d.channels[ch.url] != ch {
 		return // unsubscribed meanwhile
 	}
@@ -63,8 +68,8 @@ func (d *desk) finish(ch *channel, j job, r result) {
 	case j.poll:
 		ch.sched.Polled(now, r.ok)
 	}
-	if r.wait > 0 {
-		ch.sched.NotBefore(now, now+r.wait)
+	if r.outcome != nil {
+		d.spare(ch, r.outcome.State, r.outcome.State.Asked)
 	}
 	if j.nudge || rec.Pin != ch.standing.policy.Load().pin {
 		d.known(ch, rec.Pin, r.ok)
@@ -117,7 +122,8 @@ type poll struct {
 	job    job
 	now    time.Time
 	answer *fetch.Result
-	doc    *feed.Feed // nil: not modified
+	state  polite.State
+	doc    *feed.Feed // nil: what the last poll brought is current
 	same   bool       // the document is the one held
 	fresh  []feed.Item
 	change func(*store.Feed)
@@ -125,18 +131,18 @@ type poll struct {
 }
 
 func (n *Node) poll(ctx context.Context, ch *channel, j job) result {
-	rec := ch.ledger.record()
-	r := result{requests: 1}
-	answer, err := n.get(ctx, rec.URL, rec.Validators)
-	p := &poll{job: j, now: time.Now(), answer: answer}
-	if err == nil {
-		err = n.read(ctx, ch, p)
-	}
+	p := &poll{job: j}
+	out, err := n.http.Poll(ctx, origin(ch.ledger.record()), p.accept)
+	p.now, p.answer, p.state = time.Now(), out.Result, out.State
+	r := result{requests: 1, outcome: &out}
 	if ctx.Err() != nil {
 		return r
 	}
+	if err == nil {
+		err = n.compare(ctx, ch, p)
+	}
 	if err != nil {
-		r.wait = n.failed(ctx, ch, err)
+		n.failed(ctx, ch, out.State, err)
 		return r
 	}
 	p.change = n.changes(p)
@@ -150,21 +156,35 @@ func (n *Node) poll(ctx context.Context, ch *channel, j job) result {
 	if err != nil {
 		n.complain(ctx, "cannot keep what a poll brought", ch.url, err)
 	}
-	r.ok, r.doc, r.wait = err == nil, p.doc, answer.RetryAfter
+	r.ok, r.doc = err == nil, p.doc
 	return r
 }
 
-// read takes the document out of the answer and compares it with what is held.
-func (n *Node) read(ctx context.Context, ch *channel, p *poll) (err error) {
-	if p.answer.NotModified {
+// accept reads the document, and says how far apart the document wants its polls.
+func (p *poll) accept(a *fetch.Result) (apart time.Duration, err error) {
+	p.answer = a
+	if p.doc, err = feed.Parse(a.Body, a.ContentType); err != nil {
+		return 0, err
+	}
+	if p.doc.Poll != nil {
+		apart = p.doc.Poll.Min
+	}
+	return max(apart, p.doc.TTL), nil
+}
+
+// compare finds what is new in the document.
+func (n *Node) compare(ctx context.Context, ch *channel, p *poll) error {
+	if p.doc == nil {
 		return nil
 	}
 	stored, _, err := n.config.Store.Feed(ctx, ch.url)
 	if err != nil {
 		return err
 	}
-	if p.doc, err = feed.Parse(p.answer.Body, p.answer.ContentType); err != nil {
-		return err
+	if p.answer.Delta {
+		if err := p.complete(stored); err != nil {
+			return err
+		}
 	}
 	if p.same = bytes.Equal(stored.Doc, p.answer.Body); p.same {
 		return nil
@@ -177,16 +197,27 @@ func (n *Node) read(ctx context.Context, ch *channel, p *poll) (err error) {
 	return nil
 }
 
+// complete makes a whole document of a delta and the one held.
+func (p *poll) complete(stored store.Feed) error {
+	held, err := feed.Parse(stored.Doc, stored.ContentType)
+	if err != nil {
+		return nil // nothing to add to it; what the store has of items stays
+	}
+	if p.answer.Body, err = fetch.Merge(held, p.doc); err != nil {
+		return fmt.Errorf("merge what is new with what is held: %w", err)
+	}
+	p.answer.ContentType = feed.MediaType(p.doc.Format)
+	p.doc, err = feed.Parse(p.answer.Body, p.answer.ContentType)
+	return err
+}
+
 // changes is what the answer changes in the feed's record.
 func (n *Node) changes(p *poll) func(*store.Feed) {
 	a := p.answer
 	return func(rec *store.Feed) {
-		rec.Fetched, rec.Failure, rec.NotBefore = p.now, "", time.Time{}
-		if a.RetryAfter > 0 {
-			rec.NotBefore = p.now.Add(a.RetryAfter)
-		}
-		rec.Validators = store.Validators(a.Validators)
-		rec.Moved = a.Moved
+		rec.Fetched, rec.Failure = p.now, ""
+		remember(rec, p.state)
+		rec.Interval = n.interval(p.state)
 		if p.doc == nil {
 			if a.Private && rec.Local == "" {
 				rec.Local = whyPrivate
@@ -194,7 +225,6 @@ func (n *Node) changes(p *poll) func(*store.Feed) {
 			return
 		}
 		rec.Doc, rec.ContentType = a.Body, a.ContentType
-		rec.Interval = n.interval(p.doc, a.MaxAge)
 		rec.Local = n.whyLocal(rec.URL, p.doc, a.Private)
 		seen, warning := announced(rec, p.doc, a.URL, p.now)
 		if warning == "" {
@@ -237,22 +267,18 @@ func (n *Node) stillPublic(ch *channel, p *poll) bool {
 }
 
 // failed notes why the origin has no document for us.
-func (n *Node) failed(ctx context.Context, ch *channel, cause error) (wait time.Duration) {
-	var refused *fetch.Error
-	if errors.As(cause, &refused) {
-		wait = refused.RetryAfter
-	}
+func (n *Node) failed(ctx context.Context, ch *channel, state polite.State, cause error) {
 	_, err := ch.ledger.write(ctx, store.Batch{}, func(rec *store.Feed) {
 		rec.Failure = cause.Error()
-		if wait > 0 {
-			rec.NotBefore = time.Now().Add(wait)
+		if state.Trouble.Gone {
+			rec.Failure += "; it is not asked for any more. If it is back, unsubscribe and subscribe again"
 		}
+		remember(rec, state)
 	})
 	if err != nil {
 		n.complain(ctx, "cannot note a failed poll", ch.url, err)
 	}
 	n.config.Log.Info("a feed's origin has nothing for us", "feed", ch.url, "error", cause)
-	return wait
 }
 
 // complain logs what keeps the node from doing its work.

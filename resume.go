@@ -19,6 +19,7 @@ func (n *Node) resume(ctx context.Context) error {
 		return fmt.Errorf("read the feeds followed: %w", err)
 	}
 	d := n.desk
+	d.loadHosts(ctx)
 	var resumed []*channel
 	for _, rec := range feeds {
 		if rec.Asked.IsZero() {
@@ -49,9 +50,7 @@ func (d *desk) recall(ch *channel, rec store.Feed) {
 	if !rec.Fetched.IsZero() {
 		ch.sched.Last(now, wall.Sub(rec.Fetched))
 	}
-	if wait := rec.NotBefore.Sub(wall); wait > 0 {
-		ch.sched.NotBefore(now, now+min(wait, longestPoll))
-	}
+	d.spare(ch, stateOf(rec).Settled(wall), wall)
 	if ch.local() {
 		ch.sched.SetAlone(now, true)
 	}

@@ -51,6 +51,7 @@ type FeedStatus struct {
 	Live      bool              `json:"live"`      // the publisher keeps its promise of heartbeats
 	Local     string            `json:"local"`     // why the feed stays out of the overlay
 	Failure   string            `json:"failure"`   // what is wrong now, as a sentence
+	Reason    string            `json:"reason"`    // and for programs, if it is the origin: "DNS", "status 503", …
 	Refused   map[string]uint64 `json:"refused"`   // events refused, by reason
 }
 
@@ -152,7 +153,9 @@ func (d *desk) describe(ch *channel) FeedStatus {
 		Live: ch.sched.Live(now), Local: rec.Local, Failure: rec.Failure, Refused: ch.standing.refused.all(),
 		Children: []string{},
 	}
-	if at := ch.deadline(); at != schedule.Never {
+	trouble := stateOf(rec).Trouble
+	s.Reason = trouble.Reason
+	if at := ch.deadline(); at != schedule.Never && !trouble.Gone {
 		s.NextPoll = d.node.life.wall(max(at, now))
 	}
 	if rec.Pin.How != "" {

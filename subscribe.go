@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree/feed"
-	"github.com/feedtree/feedtree/feed/fetch"
+	"github.com/feedtree/feedtree/feed/fetch/polite"
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
@@ -131,11 +131,11 @@ type found struct {
 // discover fetches a feed that is not known here. A web page leads to the feed
 // it announces, once.
 func (n *Node) discover(ctx context.Context, url string) (*found, error) {
-	answer, doc, err := n.first(ctx, url)
+	p, err := n.first(ctx, url)
 	requests := uint64(1)
 	var page *feed.HTMLPage
 	if errors.As(err, &page) {
-		feeds := feed.Discover(answer.Body, answer.URL)
+		feeds := feed.Discover(p.answer.Body, p.answer.URL)
 		if len(feeds) == 0 {
 			return nil, fmt.Errorf("subscribe to %s: %w; give the address of the feed itself", url, err)
 		}
@@ -143,7 +143,7 @@ func (n *Node) discover(ctx context.Context, url string) (*found, error) {
 		if cerr != nil {
 			return nil, fmt.Errorf("subscribe to %s: a web page that announces a feed at %q: %w", url, feeds[0], cerr)
 		}
-		if answer, doc, err = n.first(ctx, announced); err != nil {
+		if p, err = n.first(ctx, announced); err != nil {
 			return nil, fmt.Errorf("subscribe to %s, which the page %s announces: %w", announced, url, err)
 		}
 		url = announced
@@ -152,40 +152,35 @@ func (n *Node) discover(ctx context.Context, url string) (*found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", url, err)
 	}
-	return n.enrol(url, answer, doc, requests)
+	return n.enrol(url, p, requests)
 }
 
-func (n *Node) first(ctx context.Context, url string) (*fetch.Result, *feed.Feed, error) {
-	answer, err := n.get(ctx, url, store.Validators{})
-	if err != nil {
-		return nil, nil, err
+// first asks for a document that is not known here.
+func (n *Node) first(ctx context.Context, url string) (*poll, error) {
+	f := origin(store.Feed{URL: url})
+	if err := n.await(ctx, f); err != nil {
+		return nil, err
 	}
-	doc, err := feed.Parse(answer.Body, answer.ContentType)
-	return answer, doc, err
-}
-
-// get asks an origin. A host that is private by its own name was named by the
-// user, so it is asked.
-func (n *Node) get(ctx context.Context, url string, v store.Validators) (*fetch.Result, error) {
-	public, _ := feed.Public(url)
-	return n.http.Get(ctx, fetch.Request{URL: url, Validators: fetch.Validators(v), Local: !public})
+	p := &poll{}
+	out, err := n.http.Poll(ctx, f, p.accept)
+	n.desk.post(func(d *desk) { d.answered(f.Hosts(), out) })
+	p.now, p.state = time.Now(), out.State
+	return p, err
 }
 
 // enrol makes the record of a feed from the first answer of its origin.
-func (n *Node) enrol(url string, answer *fetch.Result, doc *feed.Feed, requests uint64) (*found, error) {
-	if answer.Moved != "" {
-		moved, err := feed.Canonical(answer.Moved)
+func (n *Node) enrol(url string, p *poll, requests uint64) (*found, error) {
+	if moved := p.answer.Moved; moved != "" {
+		canonical, err := feed.Canonical(moved)
 		if err != nil {
-			return nil, fmt.Errorf("subscribe to %s: it moved to %q: %w", url, answer.Moved, err)
+			return nil, fmt.Errorf("subscribe to %s: it moved to %q: %w", url, moved, err)
 		}
-		url = moved
+		url = canonical
 	}
-	now := time.Now()
-	f := &found{doc: doc, requests: requests}
-	f.rec = store.Feed{URL: url, Group: multicast.GroupOf(url), Asked: now, Read: now}
-	p := &poll{now: now, answer: answer, doc: doc}
+	p.state.Move = polite.Move{}
+	f := &found{doc: p.doc, requests: requests}
+	f.rec = store.Feed{URL: url, Group: multicast.GroupOf(url), Asked: p.now, Read: p.now}
 	n.changes(p)(&f.rec)
-	f.rec.Moved = ""
 	var err error
 	f.items, err = p.seen(url)
 	return f, err
@@ -234,6 +229,8 @@ func (n *Node) open(ctx context.Context, f *found) error {
 		} else {
 			ch.sched.Fetched(d.now())
 		}
+		s := stateOf(f.rec)
+		d.spare(ch, s, s.Asked)
 		d.settle(ch, f.rec)
 		ch.refresh(true)
 		d.arm(ch)

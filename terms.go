@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/fetch/polite"
 )
 
 const (
@@ -13,12 +14,8 @@ const (
 
 // interval is how long to leave the origin alone between polls: no shorter than
 // the user, the document and the answer's freshness say.
-func (n *Node) interval(f *feed.Feed, maxAge time.Duration) time.Duration {
-	t := max(n.config.Polling.Min, f.TTL, maxAge)
-	if f.Poll != nil {
-		t = max(t, f.Poll.Min)
-	}
-	return max(min(t, longestPoll), n.config.Polling.Min)
+func (n *Node) interval(s polite.State) time.Duration {
+	return max(min(n.http.Rules().Interval(s), longestPoll), n.config.Polling.Min)
 }
 
 // whyLocal says why a feed is nobody's business but this node's, or "".

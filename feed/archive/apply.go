@@ -133,16 +133,16 @@ func (a *Archive) Apply(ctx context.Context, b store.Batch) ([]store.Item, error
 func (t *transaction) putFeed(f store.Feed) {
 	var id int64
 	t.one([]any{&id}, `INSERT INTO feeds (url, grp, asked, read, content_type, etag, last_modified, fetched,
-			not_before, interval, moved, local, pin, pin_how, pin_since, cert, failure)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			not_before, interval, moved, local, pin, pin_how, pin_since, cert, failure, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (url) DO UPDATE SET (grp, asked, read, content_type, etag, last_modified, fetched,
-			not_before, interval, moved, local, pin, pin_how, pin_since, cert, failure) =
+			not_before, interval, moved, local, pin, pin_how, pin_since, cert, failure, origin) =
 		(excluded.grp, excluded.asked, excluded.read, excluded.content_type, excluded.etag, excluded.last_modified, excluded.fetched,
 			excluded.not_before, excluded.interval, excluded.moved, excluded.local, excluded.pin, excluded.pin_how, excluded.pin_since,
-			excluded.cert, excluded.failure)
+			excluded.cert, excluded.failure, excluded.origin)
 		RETURNING id`,
 		f.URL, f.Group[:], millis(f.Asked), millis(f.Read), f.ContentType, f.Validators.ETag, f.Validators.LastModified, millis(f.Fetched),
-		millis(f.NotBefore), int64(f.Interval), f.Moved, f.Local, f.Pin.Fingerprint[:], f.Pin.How, millis(f.Pin.Since), f.Cert, f.Failure)
+		millis(f.NotBefore), int64(f.Interval), f.Moved, f.Local, f.Pin.Fingerprint[:], f.Pin.How, millis(f.Pin.Since), f.Cert, f.Failure, f.Origin)
 	if f.Doc != nil {
 		// An unchanged document costs no write.
 		t.exec(`INSERT INTO documents (feed, body) VALUES (?, ?)

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"database/sql"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,7 @@ func TestDurableMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "user_version": "1", "application_id": "1717859442"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "user_version": "2", "application_id": "1717859442"} {
 		var got string
 		if err := a.writer.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q, %v, want %q", pragma, got, err, want)
@@ -57,16 +58,52 @@ func TestMigrate(t *testing.T) {
 		}
 		return n
 	}
-	broken := append(migrations[:1:1], `ALTER TABLE settings ADD COLUMN extra TEXT`, `CREATE NONSENSE`)
-	if err := migrateBy(t.Context(), a.writer, broken); err == nil || version() != 1 {
+	now := len(migrations)
+	broken := append(migrations[:now:now], `ALTER TABLE settings ADD COLUMN extra TEXT`, `CREATE NONSENSE`)
+	if err := migrateBy(t.Context(), a.writer, broken); err == nil || version() != now {
 		t.Fatalf("a broken migration: %v, schema %d", err, version())
 	}
-	if err := migrateBy(t.Context(), a.writer, broken[:2]); err != nil || version() != 2 {
+	if err := migrateBy(t.Context(), a.writer, broken[:now+1]); err != nil || version() != now+1 {
 		t.Fatalf("the migration: %v, schema %d", err, version())
 	}
 	var value, extra any
 	if err := a.writer.QueryRow(`SELECT value, extra FROM settings WHERE name = 'old'`).Scan(&value, &extra); err != nil || string(value.([]byte)) != "kept" {
 		t.Errorf("after the migration: %v, %v, %v", value, extra, err)
+	}
+}
+
+// A file that an earlier version wrote opens, with all that it holds, and can keep
+// what this version remembers.
+func TestFileOfTheFirstSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "archive.db")
+	old, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const url = "https://news.example/"
+	if err := migrateBy(t.Context(), old, migrations[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Exec(`INSERT INTO feeds (url, grp, content_type, etag, last_modified, not_before, interval, moved, local, pin, pin_how, failure)
+		VALUES (?, x'00', 'text/xml', '"v"', 'Mon', 1000, 5, '', '', x'00', '', '')`, url); err != nil {
+		t.Fatal(err)
+	}
+	old.Close()
+	a, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	f, ok, err := a.Feed(t.Context(), url)
+	if err != nil || !ok || f.Validators.ETag != `"v"` || f.NotBefore.UnixMilli() != 1000 || f.Origin != nil {
+		t.Fatalf("the feed: %+v, %v, %v", f, ok, err)
+	}
+	f.Origin = []byte("state")
+	if _, err := a.Apply(t.Context(), store.Batch{Feed: &f}); err != nil {
+		t.Fatal(err)
+	}
+	if f, _, err = a.Feed(t.Context(), url); string(f.Origin) != "state" {
+		t.Errorf("kept %q, %v", f.Origin, err)
 	}
 }
 

@@ -193,7 +193,7 @@ func inWAL(t *testing.T, path, statement string) {
 		t.Fatal(err)
 	}
 	write(t, path+"-wal", read(t, working+"-wal"))
-	if binary.BigEndian.Uint32(read(t, path)[60:]) != 1 {
+	if binary.BigEndian.Uint32(read(t, path)[60:]) == 7777 {
 		t.Fatal("the file's own header is new already")
 	}
 }

@@ -26,7 +26,7 @@ func (a *Archive) read(ctx context.Context, do func(), into []any, query string,
 }
 
 const feedColumns = `url, grp, asked, read, content_type, etag, last_modified, fetched, not_before,
-	interval, moved, local, pin, pin_how, pin_since, cert, failure`
+	interval, moved, local, pin, pin_how, pin_since, cert, failure, origin`
 
 // Feeds implements store.Store.
 func (a *Archive) Feeds(ctx context.Context) ([]store.Feed, error) {
@@ -55,7 +55,7 @@ func (a *Archive) feeds(ctx context.Context, query string, args ...any) ([]store
 		found = append(found, f)
 		f = store.Feed{}
 	}, []any{&f.URL, &group, &asked, &read, &f.ContentType, &f.Validators.ETag, &f.Validators.LastModified, &fetched, &notBefore,
-		&f.Interval, &f.Moved, &f.Local, &pin, &f.Pin.How, &pinned, &f.Cert, &f.Failure, &f.Doc}, query, args...)
+		&f.Interval, &f.Moved, &f.Local, &pin, &f.Pin.How, &pinned, &f.Cert, &f.Failure, &f.Origin, &f.Doc}, query, args...)
 	return found, err
 }
 

@@ -15,7 +15,10 @@ const applicationID = 0x66647472
 // Sources, hashes and groups are 32 bytes. Unsigned numbers are stored with the
 // same 64 bits, so those above half the range are negative: what is ordered by
 // them is ordered by (n < 0, n). Times are milliseconds since 1970, or NULL.
-var migrations = []string{schema1}
+var migrations = []string{schema1, schema2}
+
+// schema2 keeps what is remembered of an origin between two polls.
+const schema2 = `ALTER TABLE feeds ADD COLUMN origin BLOB;`
 
 const schema1 = `
 CREATE TABLE feeds (

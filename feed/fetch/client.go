@@ -10,10 +10,13 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/feedtree/feedtree/feed/fetch/polite"
 )
 
 // Config says how to fetch. The zero value is a polite client of the public
@@ -35,6 +38,8 @@ type Config struct {
 	MaxDecoded int64
 	// RootCAs are trusted to vouch for origins; the system's if nil.
 	RootCAs *x509.CertPool
+	// Rules say how long origins are left alone between polls.
+	Rules polite.Rules
 }
 
 const (
@@ -49,7 +54,8 @@ const (
 type Client struct {
 	config    Config
 	door      door
-	transport *http.Transport
+	transport http.RoundTripper
+	now       func() time.Time
 }
 
 // Validators are an origin's ETag and Last-Modified, byte for byte.
@@ -62,19 +68,24 @@ type Validators struct {
 type Request struct {
 	URL        string
 	Validators Validators
-	Local      bool // the URL's host may be one that is private by its name or address
+	From       string // the URL that the validators came from; only it is told them. "": not known
+	Local      bool   // the URL's host may be one that is private by its name or address
+	Delta      bool   // only what is new since the version held is wanted (RFC 3229)
 }
 
 // Result is an origin's answer.
 type Result struct {
 	Status      int
 	NotModified bool   // the version that the request's validators name is current
+	Delta       bool   // Body holds only what is new since then (226)
+	Unchanged   bool   // Poll: Body is that of the last answer
 	URL         string // where the answer came from, after redirects
 	Moved       string // where the permanent redirects (301, 308) at the beginning led, or ""
 	Body        []byte // decoded
 	ContentType string
 	Validators  Validators    // to ask with next time
-	MaxAge      time.Duration // how long the answer stays fresh; 0: not said
+	MaxAge      time.Duration // how long the answer stays fresh; 0: not at all, or not said
+	SaysFresh   bool          // the answer says how long it stays fresh
 	RetryAfter  time.Duration // how long the origin wants to be left alone; 0: not said
 	Private     bool          // Cache-Control says private or no-store
 	Link        []string      // the Link headers as they came
@@ -88,7 +99,8 @@ func New(config Config) (*Client, error) {
 	config.Timeout = cmp.Or(config.Timeout, defaultTimeout)
 	config.MaxBytes = cmp.Or(config.MaxBytes, defaultBytes)
 	config.MaxDecoded = cmp.Or(config.MaxDecoded, defaultBytes)
-	c := &Client{config: config}
+	config.Rules = config.Rules.WithDefaults()
+	c := &Client{config: config, now: time.Now}
 	if err := c.door.init(config.Resolve, config.AllowPrivate); err != nil {
 		return nil, err
 	}
@@ -106,12 +118,19 @@ func New(config Config) (*Client, error) {
 }
 
 // Close closes the connections kept for later.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// Rules returns what the client goes by, with nothing left to default.
+func (c *Client) Rules() polite.Rules { return c.config.Rules }
 
 // Get fetches a document unless the origin says that the version held is
 // current. Every error is an *Error.
 func (c *Client) Get(ctx context.Context, request Request) (*Result, error) {
-	start := time.Now()
+	start := c.now()
 	bounded, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	f := &flight{client: c, ctx: bounded, request: request, local: request.Local}
@@ -119,7 +138,7 @@ func (c *Client) Get(ctx context.Context, request Request) (*Result, error) {
 	if err != nil {
 		return nil, f.explain(ctx, err)
 	}
-	result.Elapsed = time.Since(start)
+	result.Elapsed = c.now().Sub(start)
 	return result, nil
 }
 
@@ -130,6 +149,7 @@ type flight struct {
 	request   Request
 	local     bool     // private hosts are allowed so far
 	at        *url.URL // the hop being asked
+	sent      Validators
 	moved     string
 	temporary bool // a redirect on the way was not permanent
 	untrusted atomic.Bool
@@ -196,18 +216,33 @@ func (f *flight) ask() (*http.Response, error) {
 	r.Header.Set("User-Agent", f.client.config.UserAgent)
 	r.Header.Set("Accept", "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.5")
 	r.Header.Set("Accept-Encoding", "gzip, zstd")
-	if v := f.request.Validators.ETag; v != "" && httpguts.ValidHeaderFieldValue(v) {
-		r.Header.Set("If-None-Match", v)
-	}
-	if v := f.request.Validators.LastModified; v != "" && httpguts.ValidHeaderFieldValue(v) {
-		r.Header.Set("If-Modified-Since", v)
-	}
+	f.condition(r)
 	if user := f.at.User; user != nil {
 		password, _ := user.Password()
 		r.SetBasicAuth(user.Username(), password)
 	}
 	// The transport and not an http.Client: redirects are followed in run.
 	return f.client.transport.RoundTrip(r)
+}
+
+// condition makes the request conditional, at the URL whose version is held: to
+// another one its validators mean nothing, and would be a cookie.
+func (f *flight) condition(r *http.Request) {
+	f.sent = Validators{}
+	if from := f.request.From; from != "" && from != f.at.String() {
+		return
+	}
+	if v := f.request.Validators.ETag; v != "" && httpguts.ValidHeaderFieldValue(v) {
+		f.sent.ETag = v
+		r.Header.Set("If-None-Match", v)
+		if f.request.Delta {
+			r.Header.Set("A-IM", "feed")
+		}
+	}
+	if v := f.request.Validators.LastModified; v != "" && httpguts.ValidHeaderFieldValue(v) {
+		f.sent.LastModified = v
+		r.Header.Set("If-Modified-Since", v)
+	}
 }
 
 // next returns where a redirect leads, nil if the response is none.
@@ -239,27 +274,37 @@ func discard(response *http.Response) {
 // answer reads the response that is no redirect.
 func (f *flight) answer(response *http.Response) (*Result, error) {
 	defer response.Body.Close()
-	now := time.Now()
-	sent := f.request.Validators
+	now := f.client.now()
 	result := &Result{
 		Status: response.StatusCode, URL: f.at.String(), Moved: f.moved, ContentType: response.Header.Get("Content-Type"),
 		Link: response.Header.Values("Link"), RetryAfter: retryAfter(response.Header, now),
 		Validators: Validators{ETag: response.Header.Get("ETag"), LastModified: response.Header.Get("Last-Modified")},
 	}
-	result.MaxAge, result.Private = freshness(response.Header, now)
+	result.MaxAge, result.SaysFresh, result.Private = freshness(response.Header, now)
 	switch {
-	case response.StatusCode == http.StatusNotModified && sent != Validators{}:
+	case response.StatusCode == http.StatusNotModified && f.sent != Validators{}:
 		result.NotModified = true
-		result.Validators.ETag = cmp.Or(result.Validators.ETag, sent.ETag)
-		result.Validators.LastModified = cmp.Or(result.Validators.LastModified, sent.LastModified)
+		result.Validators.ETag = cmp.Or(result.Validators.ETag, f.request.Validators.ETag)
+		result.Validators.LastModified = cmp.Or(result.Validators.LastModified, f.request.Validators.LastModified)
 		return result, nil
+	case f.isDelta(response):
+		result.Delta = true
 	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNonAuthoritativeInfo:
 		discard(response)
 		return nil, &Error{Reason: Status, Status: response.StatusCode, RetryAfter: result.RetryAfter}
 	}
 	var err error
-	result.Body, result.BytesWire, err = readBody(response, f.client.config.MaxBytes, f.client.config.MaxDecoded)
-	return result, err
+	if result.Body, result.BytesWire, err = readBody(response, f.client.config.MaxBytes, f.client.config.MaxDecoded); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// isDelta reports an answer made by the one instance manipulation that was asked
+// for (RFC 3229 §10.4.1, and the "feed" manipulation of Wyman's draft).
+func (f *flight) isDelta(response *http.Response) bool {
+	return response.StatusCode == http.StatusIMUsed && f.request.Delta && f.sent.ETag != "" &&
+		strings.EqualFold(strings.TrimSpace(response.Header.Get("IM")), "feed")
 }
 
 const module = "github.com/feedtree/feedtree"

@@ -31,15 +31,17 @@ const (
 	Encoding                    // the body is not compressed as it says
 	Truncated                   // the body ends too early
 	Protocol                    // what came cannot be understood
+	Content                     // what came is no feed
+	Paused                      // not asked: the host wants to be left alone, or others are before
 )
 
 // String returns the reason in one or two words.
 func (r Reason) String() string {
-	if r == 0 || r > Protocol {
+	if r == 0 || r > Paused {
 		return "unknown reason"
 	}
 	return [...]string{"bad URL", "refused", "DNS", "connect", "TLS", "timeout", "canceled", "redirects", "status",
-		"too large", "encoding", "truncated", "protocol"}[r-1]
+		"too large", "encoding", "truncated", "protocol", "content", "paused"}[r-1]
 }
 
 // Error is why there is no document.
@@ -82,6 +84,10 @@ func (e *Error) sentence() string {
 		return fmt.Sprintf("the document is not encoded as the server says: %v", e.Err)
 	case Truncated:
 		return "the server ended the document before its end"
+	case Content:
+		return e.Err.Error()
+	case Paused:
+		return fmt.Sprintf("not asked now: its host wants to be left alone, or others are before; again in %v", e.RetryAfter.Round(time.Second))
 	default:
 		return fmt.Sprintf("the server's answer cannot be understood: %v", e.Err)
 	}
@@ -113,6 +119,14 @@ func refusal(reason Reason, err error) error { return &Error{Reason: reason, Err
 
 func privateError(why string) error {
 	return fmt.Errorf("%s; the host can be allowed in the configuration", why)
+}
+
+// Word is the reason for programs: that of Reason, with the status.
+func (e *Error) Word() string {
+	if e.Reason == Status {
+		return fmt.Sprintf("status %d", e.Status)
+	}
+	return e.Reason.String()
 }
 
 // explain gives an error its reason and its place. The caller's own context

@@ -11,10 +11,10 @@ import (
 // maxDelay bounds every delay a server can name: beyond a year it means never.
 const maxDelay = 366 * 24 * time.Hour
 
-// freshness reads how long an answer stays fresh and whether it is for one
-// reader only (RFC 9111): max-age less the age it has already, else Expires.
-func freshness(h http.Header, now time.Time) (fresh time.Duration, private bool) {
-	said := false
+// freshness reads how long an answer stays fresh, whether that is said at all, and
+// whether it is for one reader only (RFC 9111): max-age less the age it has
+// already, else Expires.
+func freshness(h http.Header, now time.Time) (fresh time.Duration, said, private bool) {
 	for _, value := range h.Values("Cache-Control") {
 		for directive := range strings.SplitSeq(value, ",") {
 			name, argument, _ := strings.Cut(strings.TrimSpace(directive), "=")
@@ -34,12 +34,16 @@ func freshness(h http.Header, now time.Time) (fresh time.Duration, private bool)
 		if age, ok := seconds(h.Get("Age")); ok {
 			fresh = max(fresh-age, 0)
 		}
-		return fresh, private
+		return fresh, said, private
 	}
-	if expires, err := http.ParseTime(h.Get("Expires")); err == nil {
-		fresh = clamp(expires.Sub(serverTime(h, now)))
+	// RFC 9111 §5.3: an Expires that is no date means a time in the past.
+	if value := h.Get("Expires"); value != "" {
+		said = true
+		if expires, err := http.ParseTime(value); err == nil {
+			fresh = clamp(expires.Sub(serverTime(h, now)))
+		}
 	}
-	return fresh, private
+	return fresh, said, private
 }
 
 // retryAfter reads how long a server wants to be left alone, in seconds or up

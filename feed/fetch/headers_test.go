@@ -49,7 +49,7 @@ func TestFreshness(t *testing.T) {
 		{header("Expires: 0"), 0, false},
 		{header("Expires: Sun, 01 Mar 2020 13:00:00 GMT"), 0, false},
 	} {
-		if fresh, private := freshness(c.header, noon); fresh != c.fresh || private != c.private {
+		if fresh, _, private := freshness(c.header, noon); fresh != c.fresh || private != c.private {
 			t.Errorf("%v: %v, private %v, want %v, %v", c.header, fresh, private, c.fresh, c.private)
 		}
 	}
@@ -96,7 +96,7 @@ func FuzzHeaders(f *testing.F) {
 	f.Add(`private="x`, "-1", `<a>;rel="\`, "")
 	f.Fuzz(func(t *testing.T, cache, retry, link, age string) {
 		h := http.Header{"Cache-Control": {cache}, "Retry-After": {retry}, "Expires": {retry}, "Age": {age}, "Date": {age}}
-		fresh, _ := freshness(h, noon)
+		fresh, _, _ := freshness(h, noon)
 		if after := retryAfter(h, noon); fresh < 0 || fresh > maxDelay || after < 0 || after > maxDelay {
 			t.Errorf("fresh for %v, retry after %v", fresh, after)
 		}

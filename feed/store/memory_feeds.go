@@ -82,7 +82,7 @@ func (m *Memory) DropFeed(ctx context.Context, url string) error {
 func (m *Memory) putFeed(f Feed) {
 	f.Asked, f.Read = Kept(f.Asked), Kept(f.Read)
 	f.Fetched, f.NotBefore, f.Pin.Since = Kept(f.Fetched), Kept(f.NotBefore), Kept(f.Pin.Since)
-	f.Doc, f.Cert = bytes.Clone(f.Doc), bytes.Clone(f.Cert)
+	f.Doc, f.Cert, f.Origin = bytes.Clone(f.Doc), bytes.Clone(f.Cert), bytes.Clone(f.Origin)
 	r, ok := m.feeds[f.URL]
 	if !ok {
 		r = &feedRecord{items: make(map[string]*history)}

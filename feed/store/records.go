@@ -12,7 +12,8 @@ type Feed struct {
 	ContentType string
 	Validators  Validators
 	Fetched     time.Time     // when the origin last answered, 304 included
-	NotBefore   time.Time     // the origin wants no request before this
+	NotBefore   time.Time     // no poll before this
+	Origin      []byte        // what else is remembered of the origin, as feed/fetch/polite writes it; nil: nothing
 	Interval    time.Duration // between polls, as the schedule has it
 	Moved       string        // where a chain of permanent redirects ended
 	Local       string        // why the feed stays out of the overlay, or ""

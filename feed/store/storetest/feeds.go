@@ -16,7 +16,7 @@ func (s *suite) feedRoundTrip() {
 		URL: feedURL, Group: id('g'), Asked: start.In(zone).Add(1234567 * time.Nanosecond), Read: start.Add(time.Hour),
 		Doc: []byte("<rss>\x00\xff</rss>"), ContentType: "application/rss+xml; charset=\"x\"",
 		Validators: store.Validators{ETag: `W/"a'b"`, LastModified: "sometime last week"},
-		Fetched:    start, NotBefore: start.Add(time.Minute), Interval: 90 * time.Minute,
+		Fetched:    start, NotBefore: start.Add(time.Minute), Interval: 90 * time.Minute, Origin: []byte(`{"k":"v\x00"}`),
 		Moved: "https://news.example/new", Local: "a token in the query",
 		Pin:  store.Pin{Fingerprint: id('p'), How: "https", Since: start},
 		Cert: []byte("PEM"), Failure: "404 since Monday",
@@ -32,7 +32,7 @@ func (s *suite) feedRoundTrip() {
 	}
 	s.apply(store.Batch{Feed: feedRecord()})
 	got, _, _ = s.Feed(s.ctx, feedURL)
-	if !got.Asked.IsZero() || !got.Pin.Since.IsZero() || got.Validators.ETag != "" || len(got.Cert) != 0 {
+	if !got.Asked.IsZero() || !got.Pin.Since.IsZero() || got.Validators.ETag != "" || len(got.Cert) != 0 || len(got.Origin) != 0 {
 		s.Errorf("the next record did not replace the first: %+v", got)
 	}
 	if _, ok, err := s.Feed(s.ctx, "https://news.example/other"); ok || err != nil {
