@@ -82,7 +82,8 @@ func (n *Net[M]) Close(id overlay.ID) {
 // die takes the node down and returns the links that others have to notice.
 func (n *Net[M]) die(i int32, how What) []link {
 	nd := &n.nodes[i]
-	nd.alive, nd.host, nd.died = false, nil, n.now
+	nd.alive, n.up[i] = false, false
+	nd.host, nd.died = nil, n.now
 	open := nd.links[:0]
 	for _, l := range nd.links {
 		if l.life != dialling && n.nodes[l.peer].alive {
@@ -121,6 +122,7 @@ func (n *Net[M]) Partition(sets ...[]overlay.ID) {
 			n.nodes[i].side, n.nodes[i].since = side, n.now
 		}
 	}
+	n.parted = len(sets) > 0
 	n.push(n.now+n.cfg.Detect, event[M]{op: opCut, from: -1, to: -1})
 }
 
@@ -129,6 +131,7 @@ const rejoinWithin = 10 * time.Second
 // Heal ends the partition. Within ten seconds every node finds the others
 // again, as a driver does that goes on calling peers it remembers.
 func (n *Net[M]) Heal() {
+	n.parted = false
 	for i := range n.nodes {
 		nd := &n.nodes[i]
 		if nd.side != 0 {
@@ -172,7 +175,7 @@ func (n *Net[M]) noticeDeath(i int32, life uint32) {
 	if n.nodes[i].alive || n.nodes[i].life != life {
 		return
 	}
-	for _, h := range n.nodes[i].holders {
+	for _, h := range n.heldBy(i) {
 		n.setDown(h, i)
 	}
 }

@@ -12,6 +12,7 @@ type order struct {
 	sorted   []int32
 	arrived  []int32 // not in sorted yet
 	unfilled []int32 // up, with an empty table
+	joined   []int32 // have joined once, in the order they did
 }
 
 func (o *order) arrive(i int32) { o.arrived = append(o.arrived, i) }
@@ -30,10 +31,7 @@ func (n *Net[M]) settle() {
 		n.trace(Started, -1, a, nil)
 	}
 	if n.cfg.Tables.Joined {
-		slices.SortStableFunc(batch, func(a, b int32) int {
-			return cmp.Compare(mix(n.pos[a], n.cfg.Seed), mix(n.pos[b], n.cfg.Seed))
-		})
-		for _, a := range batch {
+		for _, a := range n.shuffled(batch) {
 			n.nodes[a].flags &^= newcomer
 			n.join(a)
 		}
@@ -48,15 +46,22 @@ func (n *Net[M]) settle() {
 	for _, a := range batch {
 		n.nodes[a].flags &^= newcomer
 		n.changed(a)
-		n.nodes[a].trim()
 	}
 }
 
-// trim gives back the memory that growing left over: in a large network most
-// of a node's memory is its table and who holds it.
-func (nd *node[M]) trim() {
-	nd.table.peers = append([]entry(nil), nd.table.peers...)
-	nd.holders = append([]int32(nil), nd.holders...)
+// shuffled returns the nodes of a batch, sorted by position, in an order drawn
+// from the seed.
+func (n *Net[M]) shuffled(batch []int32) []int32 {
+	places := make([]near, len(batch))
+	for k, a := range batch {
+		places[k] = near{dist: mix(n.pos[a], n.cfg.Seed), node: int32(k)}
+	}
+	slices.SortFunc(places, byDistance)
+	order := make([]int32, len(batch))
+	for k, p := range places {
+		order[k] = batch[p.node]
+	}
+	return order
 }
 
 // announce makes the settled nodes that a chose know it too.
@@ -90,11 +95,12 @@ func (n *Net[M]) merge() {
 // fill puts peers into every bucket of a's table that has room.
 func (n *Net[M]) fill(a int32) {
 	if n.cfg.Tables.Joined {
+		n.walkTo(a, n.pos[a])
 		n.refill(a)
 		return
 	}
 	lo, hi := 0, len(n.order.sorted)
-	for c := 0; c < 64 && hi-lo > 1; c++ {
+	for c := 0; c < depth-1 && hi-lo > 1; c++ {
 		bit := uint64(1) << (63 - c)
 		mid := lo + sort.Search(hi-lo, func(k int) bool { return n.pos[n.order.sorted[lo+k]]&bit != 0 })
 		if n.pos[a]&bit != 0 {
@@ -105,6 +111,7 @@ func (n *Net[M]) fill(a int32) {
 			hi = mid
 		}
 	}
+	n.sample(a, depth-1, n.order.sorted[lo:hi])
 }
 
 // sample puts peers drawn from those that belong into bucket c there, until it
@@ -141,7 +148,7 @@ func (n *Net[M]) sample(a int32, c int, from []int32) {
 }
 
 func (n *Net[M]) eligible(a, p int32) bool {
-	if !n.reach(a, p) {
+	if a == p || !n.reach(a, p) {
 		return false
 	}
 	at, _ := n.find(a, p)

@@ -49,7 +49,7 @@ type Tables struct {
 	Bucket int
 	// Joined fills tables by what a join does: walks from a few random
 	// nodes toward the own key and into each bucket. Otherwise they are drawn
-	// from all live nodes, which is faster and somewhat too good.
+	// from all live nodes, which is somewhat too good.
 	Joined bool
 	// Refresh is the period at which a node looks after the peers that
 	// disconnected and gives up two in five of them; 0: one minute.
@@ -92,12 +92,17 @@ type Net[M any] struct {
 
 	nodes []node[M]
 	pos   []uint64 // positions by node, apart: tables walk them all the time
+	full  []uint8  // by node: so many buckets from the first have no room
+	up    []bool   // by node: it is alive, apart for the same reason
 	byID  map[overlay.ID]int32
 	order order
+
+	holders [][]int32 // by node: who has it in a table; nil: nobody asked yet
 
 	queue  queue
 	arena  arena[M]
 	faults faults
+	parted bool // some node is on another side than others
 	walk   walker
 }
 

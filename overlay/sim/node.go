@@ -41,9 +41,8 @@ type node[M any] struct {
 	place uint64
 	draws uint64 // state of what the network draws for this node
 
-	table   table
-	holders []int32 // nodes that have this one in their table
-	links   []link  // by peer
+	table table
+	links []link // by peer
 
 	tickAt time.Duration // when the queued tick comes
 	died   time.Duration
@@ -77,6 +76,11 @@ func (n *Net[M]) admit(id overlay.ID) int32 {
 	}
 	n.nodes = append(n.nodes, nd)
 	n.pos = append(n.pos, pos)
+	n.full = append(n.full, 0)
+	n.up = append(n.up, false)
+	if n.holders != nil {
+		n.holders = append(n.holders, nil)
+	}
 	n.byID[id] = i
 	return i
 }
@@ -86,7 +90,7 @@ func (n *Net[M]) admit(id overlay.ID) int32 {
 func (n *Net[M]) start(i int32) {
 	nd := &n.nodes[i]
 	nd.life++
-	nd.alive = true
+	nd.alive, n.up[i] = true, true
 	nd.tickAt = Never
 	nd.busy = n.now
 	nd.flags = newcomer
@@ -118,7 +122,7 @@ func (n *Net[M]) Reachable(from, to overlay.ID) bool { return n.reach(n.must(fro
 
 // reach: the target is up and on the same side.
 func (n *Net[M]) reach(from, to int32) bool {
-	return n.nodes[to].alive && n.nodes[from].side == n.nodes[to].side
+	return n.up[to] && (!n.parted || n.nodes[from].side == n.nodes[to].side)
 }
 
 // Endpoint is a node's access to the network, valid for one life of the node:

@@ -16,26 +16,27 @@ const down entry = 1 << 31
 func (e entry) node() int32 { return int32(e &^ down) }
 func (e entry) isUp() bool  { return e&down == 0 }
 
+// depth is how many buckets a table has. The last holds all that share as many
+// bits or more: with fewer than some ten million nodes those are a handful.
+const depth = 24
+
 // A table holds the peers of all buckets one after the other; bucket c has
 // those that share exactly c leading bits with the node.
 type table struct {
 	peers []entry
-	ends  []uint16 // of bucket c in peers
+	ends  [depth]uint16 // of bucket c in peers
 }
 
 func (t *table) bounds(c int) (from, to int) {
-	if len(t.ends) == 0 {
-		return 0, 0
-	}
 	if c > 0 {
-		from = int(t.ends[min(c, len(t.ends))-1])
+		from = int(t.ends[c-1])
 	}
-	return from, int(t.ends[min(c, len(t.ends)-1)])
+	return from, int(t.ends[c])
 }
 
-func (n *Net[M]) bucketOf(a, p int32) int {
-	return min(bits.LeadingZeros64(n.pos[a]^n.pos[p]), 63)
-}
+func shared(a, b uint64) int { return min(bits.LeadingZeros64(a^b), depth-1) }
+
+func (n *Net[M]) bucketOf(a, p int32) int { return shared(n.pos[a], n.pos[p]) }
 
 // find returns where p is in a's table, or -1, and its bucket.
 func (n *Net[M]) find(a, p int32) (at, bucket int) {
@@ -59,6 +60,9 @@ func (n *Net[M]) holds(a, p int32) bool {
 // insert puts p into a's table if its bucket has room; a peer that is there is
 // connected again. A full bucket keeps what it has, live or not.
 func (n *Net[M]) insert(a, p int32) {
+	if n.bucketOf(a, p) < int(n.full[a]) {
+		return
+	}
 	at, c := n.find(a, p)
 	t := &n.nodes[a].table
 	if at >= 0 {
@@ -72,15 +76,38 @@ func (n *Net[M]) insert(a, p int32) {
 	if to-from >= n.cfg.Tables.Bucket {
 		return
 	}
-	for len(t.ends) <= c {
-		t.ends = append(t.ends, uint16(len(t.peers)))
+	if t.peers == nil {
+		t.peers = make([]entry, 0, n.tableSize())
 	}
 	t.peers = slices.Insert(t.peers, to, entry(p))
-	for k := c; k < len(t.ends); k++ {
+	for k := c; k < depth; k++ {
 		t.ends[k]++
 	}
-	n.nodes[p].holders = append(n.nodes[p].holders, a)
+	n.hold(p, a)
+	n.refull(a)
 	n.changed(a)
+}
+
+// tableSize is how many peers a table will have about: full buckets down to
+// where there are no more nodes than one holds.
+func (n *Net[M]) tableSize() int {
+	k := n.cfg.Tables.Bucket
+	return min(k*(bits.Len(uint(len(n.order.sorted)/k))+2), len(n.order.sorted))
+}
+
+// refull notes how many buckets from the first are full with no peer down: of
+// what belongs there, insert has nothing to do.
+func (n *Net[M]) refull(a int32) {
+	t := &n.nodes[a].table
+	c := int(n.full[a])
+	for c < depth {
+		from, to := t.bounds(c)
+		if to-from < n.cfg.Tables.Bucket || slices.ContainsFunc(t.peers[from:to], func(e entry) bool { return !e.isUp() }) {
+			break
+		}
+		c++
+	}
+	n.full[a] = uint8(c)
 }
 
 // meet is what contact between two live nodes does to their tables.
@@ -97,19 +124,43 @@ func (n *Net[M]) evict(a, p int32) {
 	}
 	t := &n.nodes[a].table
 	t.peers = slices.Delete(t.peers, at, at+1)
-	for k := c; k < len(t.ends); k++ {
+	for k := c; k < depth; k++ {
 		t.ends[k]--
 	}
+	n.full[a] = min(n.full[a], uint8(c))
 	n.release(p, a)
 	n.changed(a)
 	n.refreshLater(a)
 }
 
+// hold, release and heldBy keep who has a node in its table. Only the death of
+// a node asks for that, so a network without one does not keep it.
+func (n *Net[M]) hold(p, holder int32) {
+	if n.holders != nil {
+		n.holders[p] = append(n.holders[p], holder)
+	}
+}
+
 func (n *Net[M]) release(p, holder int32) {
-	h := n.nodes[p].holders
+	if n.holders == nil {
+		return
+	}
+	h := n.holders[p]
 	at := slices.Index(h, holder)
 	h[at] = h[len(h)-1]
-	n.nodes[p].holders = h[:len(h)-1]
+	n.holders[p] = h[:len(h)-1]
+}
+
+func (n *Net[M]) heldBy(p int32) []int32 {
+	if n.holders == nil {
+		n.holders = make([][]int32, len(n.nodes))
+		for a := range n.nodes {
+			for _, p := range n.nodes[a].table.peers {
+				n.holders[p.node()] = append(n.holders[p.node()], int32(a))
+			}
+		}
+	}
+	return n.holders[p]
 }
 
 func (n *Net[M]) clearTable(a int32) {
@@ -117,15 +168,17 @@ func (n *Net[M]) clearTable(a int32) {
 		n.release(p.node(), a)
 	}
 	n.nodes[a].table = table{}
+	n.full[a] = 0
 }
 
 // setDown marks p in a's table as disconnected.
 func (n *Net[M]) setDown(a, p int32) {
-	at, _ := n.find(a, p)
+	at, c := n.find(a, p)
 	if at < 0 || !n.nodes[a].table.peers[at].isUp() {
 		return
 	}
 	n.nodes[a].table.peers[at] |= down
+	n.full[a] = min(n.full[a], uint8(c))
 	n.changed(a)
 	n.refreshLater(a)
 }
@@ -157,6 +210,14 @@ func (n *Net[M]) refreshLater(a int32) {
 // than four, much as measured with kad-dht.
 const givenUp = 0.4
 
+// refillOdds is how many refreshes walk to fill a table up: kad-dht looks after
+// its peers every minute, and for new ones every ten. A node short of peers
+// always looks.
+const (
+	refillOdds = 0.1
+	shortOf    = 10
+)
+
 // refresh tries the disconnected peers again, gives some up and fills what
 // has room.
 func (n *Net[M]) refresh(a int32) {
@@ -172,7 +233,10 @@ func (n *Net[M]) refresh(a int32) {
 			left++
 		}
 	}
-	n.fill(a)
+	n.refull(a)
+	if !n.cfg.Tables.Joined || len(n.nodes[a].table.peers)-left < shortOf || unit(n.draw(a)) < refillOdds {
+		n.fill(a)
+	}
 	n.nodes[a].flags &^= refreshDue // evictions asked for one more; only what is left needs it
 	if left > 0 {
 		n.refreshLater(a)
@@ -197,27 +261,36 @@ func byDistance(a, b near) int {
 	return cmp.Or(cmp.Compare(a.dist, b.dist), cmp.Compare(a.node, b.node))
 }
 
+// around calls add for parts of a's table that hold at least k peers if it has
+// as many, among them the k nearest to target. Bucket c is nearer than all
+// deeper ones, those are nearer than bucket c-1, that is nearer than c-2, and
+// so on.
+func (n *Net[M]) around(a int32, target uint64, k int, add func([]entry)) {
+	t := &n.nodes[a].table
+	c := shared(n.pos[a], target)
+	from, to := t.bounds(c)
+	add(t.peers[from:to])
+	got := to - from
+	if got < k {
+		add(t.peers[to:])
+		got += len(t.peers) - to
+	}
+	for c--; c >= 0 && got < k; c-- {
+		from, to := t.bounds(c)
+		add(t.peers[from:to])
+		got += to - from
+	}
+}
+
 // closest appends up to k peers of a's table to dst, nearest to target first,
 // disconnected ones included.
 func (n *Net[M]) closest(dst []near, a int32, target uint64, k int) []near {
-	t := &n.nodes[a].table
-	c := min(bits.LeadingZeros64(n.pos[a]^target), len(t.ends))
 	base := len(dst)
-	add := func(from, to int) {
-		for _, p := range t.peers[from:to] {
+	n.around(a, target, k, func(peers []entry) {
+		for _, p := range peers {
 			dst = append(dst, near{dist: n.pos[p.node()] ^ target, node: p.node()})
 		}
-	}
-	// Bucket c is nearer than all deeper ones, those are nearer than bucket
-	// c-1, that is nearer than c-2, and so on.
-	from, to := t.bounds(c)
-	add(from, to)
-	if len(dst)-base < k {
-		add(to, len(t.peers))
-	}
-	for c--; c >= 0 && len(dst)-base < k; c-- {
-		add(t.bounds(c))
-	}
+	})
 	slices.SortFunc(dst[base:], byDistance)
 	return dst[:min(len(dst), base+k)]
 }
@@ -226,11 +299,7 @@ func (n *Net[M]) closest(dst []near, a int32, target uint64, k int) []near {
 // and nearer than a, or -1.
 func (n *Net[M]) nextHop(a int32, target uint64) int32 {
 	t := &n.nodes[a].table
-	c := bits.LeadingZeros64(n.pos[a] ^ target)
-	from, to := t.bounds(c)
-	if c >= len(t.ends) {
-		return -1
-	}
+	from, to := t.bounds(shared(n.pos[a], target))
 	if best := n.nearest(t.peers[from:to], a, target); best >= 0 {
 		return best
 	}

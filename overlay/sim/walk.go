@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -8,95 +9,132 @@ import (
 )
 
 const (
-	alpha = 10              // queries of one walk under way at once, as kad-dht has it
+	alpha = 10              // queries of one lookup under way at once, as kad-dht has it
+	beta  = 3               // a lookup is over when so many nearest have answered
 	stall = 3 * time.Second // what a dead peer costs a walk, as measured
 	boots = 3               // nodes a joiner knows to begin with
 )
 
-// A walker is the memory that walks share.
+// A walker is what a walk knows: the nearest candidates, nearest first, and who
+// did not answer. Walks share its memory.
 type walker struct {
-	seen  []uint32 // by node: the walk that met it last
-	stamp uint32
-	near  []near // candidates, nearest first
-	some  []int32
+	target uint64
+	self   int32
+	most   int
+	timed  bool
+	best   []near
+	silent []int32
+	some   []int32
 }
 
-// walkTo goes from a toward target as an iterative Kademlia lookup does:
-// it asks the nearest candidates for nearer ones until the nearest k have
-// answered. Who meets enters the other's table if there is room; who does not
-// answer leaves a's. It returns those who answered, nearest first, and the
-// time it took.
+// walkTo goes from a toward target as kad-dht's lookups do: it asks the
+// nearest candidates, up to alpha at once, for nearer ones until the nearest
+// beta have answered, then contacts those of the nearest k that it has not
+// asked. Who meets enters the other's table if there is room; who does not
+// answer leaves a's. It returns those who answered, nearest first, valid until
+// the next walk, and the time it took.
 func (n *Net[M]) walkTo(a int32, target uint64) (_ []near, took time.Duration) {
+	return n.walkBy(a, target, beta, alpha)
+}
+
+// strollTo is a walk that only fills a table: nobody waits for it, and it may
+// miss some of the nearest k. It asks one node at a time until the nearest has
+// answered, which is a third of the work.
+func (n *Net[M]) strollTo(a int32, target uint64) { n.walkBy(a, target, 1, 1) }
+
+func (n *Net[M]) walkBy(a int32, target uint64, first, wide int) (_ []near, took time.Duration) {
 	w := &n.walk
-	w.begin(len(n.nodes))
-	w.seen[a] = w.stamp
-	k := n.cfg.Tables.Bucket
-	cand := n.closest(w.near[:0], a, target, k)
-	for _, c := range cand {
-		w.seen[c.node] = w.stamp
-	}
+	w.target, w.self, w.most = target, a, n.cfg.Tables.Bucket
+	w.best, w.silent, w.timed = w.best[:0], w.silent[:0], wide > 1
+	n.ask(a)
 	for {
-		var round time.Duration
-		var asked int
-		cand, round, asked = n.askRound(cand, a, target)
+		round, asked := n.askRound(a, min(first, w.most), wide, true)
 		if asked == 0 {
 			break
 		}
 		took += round
 	}
-	w.near = cand
-	return cand[:min(k, len(cand))], took
+	last, _ := n.askRound(a, w.most, w.most, false)
+	return w.best, took + last
 }
 
-// askRound asks up to alpha of the k nearest candidates that were not asked
-// yet and returns all candidates that may still live, nearest first.
-func (n *Net[M]) askRound(cand []near, a int32, target uint64) (_ []near, took time.Duration, asked int) {
-	for i := range min(n.cfg.Tables.Bucket, len(cand)) {
-		if asked == alpha {
-			break
+// askRound contacts up to wide of those among the first candidates who were not
+// asked yet, nearest first, and, if it wants their answers, learns from them. As
+// long as one of the first few is not asked, those behind are asked along.
+func (n *Net[M]) askRound(a int32, first, wide int, answers bool) (took time.Duration, asked int) {
+	w := &n.walk
+	open := func(c near) bool { return c.state == unasked }
+	if !slices.ContainsFunc(w.best[:min(first, len(w.best))], open) {
+		return 0, 0
+	}
+	w.some = w.some[:0]
+	for i := 0; i < len(w.best) && len(w.some) < wide; i++ {
+		if open(w.best[i]) {
+			w.some = append(w.some, w.best[i].node)
+			w.best[i].state = answered
 		}
-		p := cand[i].node
-		if cand[i].state != unasked {
-			continue
-		}
-		asked++
+	}
+	for _, p := range w.some {
 		n.counts.Queries++
 		if !n.reach(a, p) {
-			cand[i].state = silent
+			w.drop(p)
 			n.evict(a, p)
 			took = max(took, stall)
 			continue
 		}
-		cand[i].state = answered
-		took = max(took, n.rtt(a, p))
-		cand = n.ask(cand, p, target)
+		if w.timed {
+			took = max(took, n.rtt(a, p))
+		}
+		if answers {
+			n.ask(p)
+		}
 		n.meet(a, p)
 	}
-	cand = slices.DeleteFunc(cand, func(c near) bool { return c.state == silent })
-	slices.SortFunc(cand, byDistance)
-	return cand, took, asked
+	return took, len(w.some)
 }
 
-func (w *walker) begin(nodes int) {
-	if len(w.seen) < nodes {
-		w.seen = append(w.seen, make([]uint32, nodes-len(w.seen))...)
-	}
-	w.stamp++
-}
-
-// ask adds what p knows near target to the candidates.
-func (n *Net[M]) ask(cand []near, p int32, target uint64) []near {
+// ask adds what p knows near the target to the candidates.
+func (n *Net[M]) ask(p int32) {
 	w := &n.walk
-	base := len(cand)
-	cand = n.closest(cand, p, target, n.cfg.Tables.Bucket)
-	kept := cand[:base]
-	for _, c := range cand[base:] {
-		if w.seen[c.node] != w.stamp {
-			w.seen[c.node] = w.stamp
-			kept = append(kept, c)
+	n.around(p, w.target, w.most, func(peers []entry) {
+		far := w.reach()
+		for _, e := range peers {
+			if dist := n.pos[e.node()] ^ w.target; dist < far {
+				w.offer(dist, e.node())
+				far = w.reach()
+			}
 		}
+	})
+}
+
+// reach is what a candidate must be nearer than to be taken in.
+func (w *walker) reach() uint64 {
+	if len(w.best) < w.most {
+		return math.MaxUint64
 	}
-	return kept
+	return w.best[w.most-1].dist
+}
+
+// offer takes in a candidate that is within reach.
+func (w *walker) offer(dist uint64, p int32) {
+	i := len(w.best)
+	for i > 0 && w.best[i-1].dist > dist {
+		i--
+	}
+	if p == w.self || i > 0 && w.best[i-1].node == p || slices.Contains(w.silent, p) {
+		return
+	}
+	if len(w.best) < w.most {
+		w.best = append(w.best, near{})
+	}
+	copy(w.best[i+1:], w.best[i:])
+	w.best[i] = near{dist: dist, node: p}
+}
+
+// drop strikes out who did not answer.
+func (w *walker) drop(p int32) {
+	w.silent = append(w.silent, p)
+	w.best = slices.DeleteFunc(w.best, func(c near) bool { return c.node == p })
 }
 
 // lookup walks toward target for a and calls done after the time it took.
@@ -120,35 +158,50 @@ func (n *Net[M]) lookup(a int32, target uint64, done func(time.Duration, []overl
 // join fills a's table as kad-dht does after it met its first peers: a walk
 // toward the own key, then one into each bucket.
 func (n *Net[M]) join(a int32) {
-	for k := 0; k < boots; k++ {
+	for range boots {
 		if p := n.someone(a); p >= 0 {
 			n.meet(a, p)
 		}
+	}
+	if n.nodes[a].life == 1 {
+		n.order.joined = append(n.order.joined, a)
 	}
 	_, took := n.walkTo(a, n.pos[a])
 	n.refill(a)
 	n.routesAt(a, n.now+took)
 }
 
-// refill walks into each bucket that has room, down to the deepest in use.
+// refill walks into each bucket that has room, after a walk toward the own key.
+// What that found to be the whole of a bucket needs no walk.
 func (n *Net[M]) refill(a int32) {
-	for c := 0; c < len(n.nodes[a].table.ends); c++ {
+	near := n.walk.best
+	if len(near) == 0 {
+		return
+	}
+	last := shared(n.pos[a], n.pos[near[len(near)-1].node])
+	if len(near) < n.walk.most {
+		return // they are all there is
+	}
+	for c := 0; c <= last; c++ {
 		from, to := n.nodes[a].table.bounds(c)
 		if to-from >= n.cfg.Tables.Bucket {
 			continue
 		}
 		bit := uint64(1) << (63 - c)
-		n.walkTo(a, n.pos[a]&^(bit-1)^bit|n.draw(a)&(bit-1))
+		n.strollTo(a, n.pos[a]&^(bit-1)^bit|n.draw(a)&(bit-1))
 	}
 }
 
 // someone returns a live node on a's side other than a, or -1.
 func (n *Net[M]) someone(a int32) int32 {
-	all := n.order.sorted
+	all := n.order.joined
+	if len(all) == 0 {
+		return -1
+	}
 	first := within(n.draw(a), len(all))
 	for k := range all {
 		p := all[(first+k)%len(all)]
-		if p != a && n.reach(a, p) && n.nodes[p].flags&newcomer == 0 {
+		if p != a && n.reach(a, p) {
 			return p
 		}
 	}
