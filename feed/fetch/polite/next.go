@@ -134,7 +134,12 @@ func (r Rules) backoff(s State, a Answer) time.Duration {
 	case a.Kind == Unreached:
 		return doubled(r.Conditional/12, s.Trouble.Fails, r.Conditional)
 	}
-	return doubled(r.Conditional, s.Trouble.Fails, r.Longest)
+	wait := doubled(r.Conditional, s.Trouble.Fails, r.Longest)
+	if a.Kind == Broken {
+		// What it sent may have been as large as the document.
+		wait = max(wait, r.Interval(s))
+	}
+	return wait
 }
 
 // allowed is t, or the next time after it that is in no hour or day to be skipped.

@@ -73,10 +73,12 @@ func TestNotBefore(t *testing.T) {
 		"a failure":                              {State{}, status(500, 0), hour},
 		"the fourth in a row":                    {State{Trouble: Trouble{Fails: 3}}, status(404, 0), 8 * hour},
 		"the hundredth":                          {State{Trouble: Trouble{Fails: 99}}, status(404, 0), day},
-		"the millionth":                          {State{Trouble: Trouble{Fails: 999_999}}, Answer{Kind: Broken}, day},
-		"no server was reached":                  {State{}, Answer{Kind: Unreached}, 5 * time.Minute},
-		"nor for a week":                         {State{Trouble: Trouble{Fails: 99}}, Answer{Kind: Unreached}, hour},
-		"RFC 9110 15.5.11: gone":                 {State{}, status(410, 0), Never},
+		"the millionth":                          {State{Trouble: Trouble{Fails: 999_999}, Validators: held}, Answer{Kind: Broken}, day},
+		"no feed came, but a page":               {State{Validators: held}, Answer{Kind: Broken}, hour},
+		"no feed came, and nothing to ask conditionally with": {State{}, Answer{Kind: Broken}, day},
+		"no server was reached":                               {State{}, Answer{Kind: Unreached}, 5 * time.Minute},
+		"nor for a week":                                      {State{Trouble: Trouble{Fails: 99}}, Answer{Kind: Unreached}, hour},
+		"RFC 9110 15.5.11: gone":                              {State{}, status(410, 0), Never},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(20) {
