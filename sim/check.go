@@ -178,10 +178,14 @@ func (w *Trees) Roots(g multicast.Group) []overlay.ID {
 }
 
 // Nearest returns the live node nearest to the group's key on the side of the
-// network where id is: the one that ought to be root there.
+// network where id is, of those that can be dialled: the one that ought to be
+// root there.
 func (w *Trees) Nearest(g multicast.Group, id overlay.ID) overlay.ID {
 	best := overlay.ID("")
 	for _, c := range w.ids {
+		if w.cfg.Unreachable != nil && w.cfg.Unreachable(c) {
+			continue
+		}
 		if w.Alive(c) && w.sides[c] == w.sides[id] && (best == "" || g.Key().Closer(c.Key(), best.Key())) {
 			best = c
 		}

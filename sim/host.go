@@ -18,9 +18,10 @@ type host struct {
 	id      overlay.ID
 	records []*Record // in the order the groups came
 
-	ep   *oversim.Endpoint[*tree.Message]
-	node *tree.Node
-	next []tree.Input // what the application answers to the step at hand
+	drops bool
+	ep    *oversim.Endpoint[*tree.Message]
+	node  *tree.Node
+	next  []tree.Input // what the application answers to the step at hand
 }
 
 // Record is what one node keeps about one group.
@@ -76,6 +77,10 @@ func (h *host) boot(ep *oversim.Endpoint[*tree.Message]) oversim.Host[*tree.Mess
 	if h.world.cfg.Configure != nil {
 		h.world.cfg.Configure(h.id, &cfg)
 	}
+	if u := h.world.cfg.Unreachable; u != nil && u(h.id) {
+		cfg.Leaf = true
+	}
+	h.drops = h.world.cfg.Dropper != nil && h.world.cfg.Dropper(h.id)
 	h.ep, h.node = ep, tree.New(cfg, ep, ep.Rand())
 	return h
 }
@@ -152,6 +157,11 @@ func (h *host) step(now time.Duration, in tree.Input) {
 
 func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
 	for _, s := range out.Sends {
+		if h.drops {
+			if s.Msg = drop(s.Msg); s.Msg == nil {
+				continue
+			}
+		}
 		t := &h.world.traffic[int(s.Msg.Type)%len(h.world.traffic)]
 		t.Messages++
 		t.Bytes += uint64(Size(s.Msg))

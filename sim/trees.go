@@ -23,6 +23,12 @@ type TreesConfig struct {
 	Tree tree.Config
 	// Configure, if set, changes it for one node.
 	Configure func(overlay.ID, *tree.Config)
+	// Dropper, if set, names the nodes that take part in everything and forward
+	// nothing: no event leaves them and no head of a line.
+	Dropper func(overlay.ID) bool
+	// Unreachable, if set, names the nodes that nobody can dial and that say so:
+	// they are in no routing table and are never a root nor a parent.
+	Unreachable func(overlay.ID) bool
 	// TTL is what published events promise. With one, publishers send
 	// heartbeats when their node says that one is due.
 	TTL time.Duration
@@ -93,6 +99,9 @@ func NewTrees(cfg TreesConfig) *Trees {
 	}
 	cfg.Net.Measure = func(m *tree.Message) (uint8, int) { return uint8(m.Type), Size(m) }
 	cfg.Net.Clone = func(m *tree.Message) *tree.Message { twin := *m; return &twin }
+	if cfg.Unreachable != nil {
+		cfg.Net.Undialable = cfg.Unreachable
+	}
 	w := &Trees{Net: oversim.New(cfg.Net), cfg: cfg, hosts: map[overlay.ID]*host{}, sides: map[overlay.ID]int{}}
 	for i := range cfg.Nodes {
 		w.Add(overlay.ID(fmt.Sprintf("n%d", i)))

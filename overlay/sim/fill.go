@@ -33,7 +33,7 @@ func (n *Net[M]) settle() {
 	if n.cfg.Tables.Joined {
 		for _, a := range n.shuffled(batch) {
 			n.nodes[a].flags &^= newcomer
-			n.join(a)
+			n.join(a, n.nodes[a].life > 1)
 		}
 		return
 	}

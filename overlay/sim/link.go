@@ -106,7 +106,7 @@ func (n *Net[M]) uplink(a int32, size int) time.Duration {
 // connect makes the connection that a's first message to b needs.
 func (n *Net[M]) connect(a, b int32) int {
 	believed := n.holds(a, b)
-	if !n.reach(a, b) {
+	if !n.reach(a, b) || n.nodes[b].hidden {
 		return n.connectInVain(a, b, believed)
 	}
 	l := link{peer: b, life: n.nodes[b].life}

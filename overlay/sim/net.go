@@ -34,6 +34,10 @@ type Config[M any] struct {
 	// LookupFailure is the part of lookups that end with no answer at all.
 	LookupFailure float64
 
+	// Undialable, if set, is asked once for each node. Nobody can connect to such
+	// a node and no table holds it; what it connects to itself reaches it.
+	Undialable func(overlay.ID) bool
+
 	// Measure says what a message counts as; nil: kind 0 and no bytes.
 	Measure func(M) (kind uint8, size int)
 	// Clone copies a message that the network duplicates; nil: both receive
@@ -132,7 +136,9 @@ func (n *Net[M]) Add(id overlay.ID, mk func(*Endpoint[M]) Host[M]) {
 		i = n.admit(id)
 	}
 	n.nodes[i].mk = mk
-	n.order.arrive(i)
+	if !n.nodes[i].hidden {
+		n.order.arrive(i)
+	}
 	n.start(i)
 }
 

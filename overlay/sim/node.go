@@ -55,6 +55,7 @@ type node[M any] struct {
 	life   uint32
 	side   int32
 	alive  bool
+	hidden bool // nobody can dial it
 	flags  flags
 }
 
@@ -74,6 +75,7 @@ func (n *Net[M]) admit(id overlay.ID) int32 {
 	if n.cfg.UploadOf != nil {
 		nd.upload = n.cfg.UploadOf(id)
 	}
+	nd.hidden = n.cfg.Undialable != nil && n.cfg.Undialable(id)
 	n.nodes = append(n.nodes, nd)
 	n.pos = append(n.pos, pos)
 	n.full = append(n.full, 0)

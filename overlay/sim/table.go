@@ -73,7 +73,7 @@ func (n *Net[M]) insert(a, p int32) {
 		return
 	}
 	from, to := t.bounds(c)
-	if to-from >= n.cfg.Tables.Bucket {
+	if to-from >= n.cfg.Tables.Bucket || n.nodes[p].hidden {
 		return
 	}
 	if t.peers == nil {

@@ -157,16 +157,21 @@ func (n *Net[M]) lookup(a int32, target uint64, done func(time.Duration, []overl
 
 // join fills a's table as kad-dht does after it met its first peers: a walk
 // toward the own key, then one into each bucket.
-func (n *Net[M]) join(a int32) {
+func (n *Net[M]) join(a int32, again bool) {
 	for range boots {
 		if p := n.someone(a); p >= 0 {
 			n.meet(a, p)
 		}
 	}
-	if n.nodes[a].life == 1 {
+	if !again && !n.nodes[a].hidden {
 		n.order.joined = append(n.order.joined, a)
 	}
-	_, took := n.walkTo(a, n.pos[a])
+	took := routesAfter
+	if again {
+		_, took = n.walkTo(a, n.pos[a])
+	} else {
+		n.walkBy(a, n.pos[a], beta, 1) // finds the same nodes; how long a first join takes matters to nobody
+	}
 	n.refill(a)
 	n.routesAt(a, n.now+took)
 }
@@ -216,7 +221,7 @@ func (n *Net[M]) rejoin(a int32) {
 		}
 	}
 	if n.cfg.Tables.Joined {
-		n.join(a)
+		n.join(a, true)
 		return
 	}
 	n.fill(a)
