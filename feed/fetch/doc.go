@@ -24,7 +24,7 @@
 //     Config.Timeout, whether the server is slow, silent or both.
 //  4. A body that is cut off is an error, never a short document.
 //  5. No cookies, no referrer, nothing added to the URL. One GET is one request
-//     at each hop: nothing is tried again.
+//     at each hop: what was answered, well or badly, is not asked for again.
 //  6. A body that is that of the last answer goes no further: Result.Unchanged.
 //     What is no feed changes nothing that is remembered but the failure.
 //  7. A delta (226) is taken only where it was asked for. What it leaves out is
