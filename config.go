@@ -44,7 +44,7 @@ type Config struct {
 type Polling struct {
 	// Min is the shortest time between two polls of one feed, here or by all
 	// who poll for one another. What the feed itself asks for can only make it
-	// longer. 0: 30 minutes.
+	// longer. 0: an hour, which is what those who run feeds ask for.
 	Min time.Duration
 
 	// Overload is the factor N of FeedTree §5: this node polls a feed whose
@@ -57,7 +57,7 @@ type Polling struct {
 }
 
 const (
-	defaultPollMin = 30 * time.Minute
+	defaultPollMin = time.Hour
 	longestPoll    = 24 * time.Hour
 )
 

@@ -34,7 +34,7 @@ func (f originFlags) fetch() fetch.Config { return fetch.Config{Resolve: f.Resol
 
 // pollFlags say when sites are polled.
 type pollFlags struct {
-	PollMin     time.Duration `help:"Shortest time between two polls of a feed, by all who poll for one another." default:"30m" group:"Sites"`
+	PollMin     time.Duration `help:"Shortest time between two polls of a feed, by all who poll for one another." default:"1h" group:"Sites"`
 	Overload    int           `help:"Poll a feed whose volunteers are heard less than N times per interval." default:"1" group:"Sites"`
 	NoVolunteer bool          `help:"Do not poll feeds for others." group:"Sites"`
 }
