@@ -22,6 +22,10 @@
 //  3. Delivery is immediate, not ordered: an item behind a gap is not held
 //     back. [Delivery.Cursor] says up to where the line is unbroken.
 //
-// Package multicast/tree is the tree protocol as a pure state machine,
-// package multicast/live runs it over a real overlay.
+// # Carriers
+//
+// A [Carrier] is one way of carrying events. Package multicast/tree is the tree
+// protocol as a pure state machine and multicast/live runs it over a real
+// overlay: the default. Package multicast/gossip carries them with GossipSub. All
+// pass the tests of multicast/conformance; [Abilities] says where they differ.
 package multicast

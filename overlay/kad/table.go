@@ -8,6 +8,7 @@ import (
 	"time"
 
 	kb "github.com/libp2p/go-libp2p-kbucket"
+	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
@@ -80,6 +81,10 @@ func (t *table) entries() []entry {
 
 // Self returns the node's own identity.
 func (n *Node) Self() overlay.ID { return overlay.ID(n.host.ID()) }
+
+// Host returns the libp2p host, for whoever speaks other protocols over the
+// node's connections. It is the node's to close.
+func (n *Node) Host() host.Host { return n.host }
 
 // NextHop returns the connected peer closest to key, if it is closer than Self.
 func (n *Node) NextHop(key overlay.Key) (overlay.ID, bool) {

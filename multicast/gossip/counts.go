@@ -1,0 +1,116 @@
+package gossip
+
+import (
+	"maps"
+	"strings"
+	"sync"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+)
+
+// What is counted of what was done.
+const (
+	delivered  = "gossip_delivered"
+	duplicates = "gossip_duplicates" // messages that came again
+	missing    = "gossip_missing"
+	published  = "gossip_published"
+	receipts   = "gossip_receipts"
+)
+
+// Why something was refused or dropped.
+const (
+	whyGroup   = "event: of another group"
+	whyLines   = "gossip: too many sources"
+	whyStale   = "gossip: of an older epoch"
+	whyAgain   = "gossip: the same stamp again"
+	whyFull    = "held: no room"
+	whyExpired = "held: the key never became known"
+	whyRecent  = "gossip: it brings no history to others"
+	whyWaiting = "gossip: nobody was there to publish to"
+	whyAsks    = "gossip: too many questions at once"
+)
+
+const maxReasons = 128
+
+// counts counts what was done, and what was refused by reason. It is safe for
+// concurrent use, and also part of pubsub's tracer: what its queues drop is counted here.
+type counts struct {
+	mu      sync.Mutex
+	done    map[string]uint64
+	refused map[string]uint64
+}
+
+func (c *counts) add(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(map[string]uint64)
+	}
+	c.done[what]++
+}
+
+// refuse counts under a reason; none is not counted.
+func (c *counts) refuse(why string) {
+	if why == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == nil {
+		c.refused = make(map[string]uint64)
+	}
+	if _, known := c.refused[why]; !known && len(c.refused) >= maxReasons {
+		why, _, _ = strings.Cut(why, ":") // what follows "judge: " is not this package's
+		why += ": other"
+	}
+	c.refused[why]++
+}
+
+func (c *counts) all() (done, refused map[string]uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	done, refused = maps.Clone(c.done), maps.Clone(c.refused)
+	if done == nil {
+		done = map[string]uint64{}
+	}
+	if refused == nil {
+		refused = map[string]uint64{}
+	}
+	return done, refused
+}
+
+// tracer is how pubsub tells what it drops, and whom it forwards to.
+type tracer struct{ *Carrier }
+
+var _ pubsub.RawTracer = tracer{}
+
+func (t tracer) RejectMessage(_ *pubsub.Message, why string) {
+	switch why {
+	case pubsub.RejectValidationFailed, pubsub.RejectValidationIgnored: // counted with its reason by the validator
+	default:
+		t.counts.refuse("pubsub: " + why)
+	}
+}
+
+func (t tracer) DuplicateMessage(*pubsub.Message) { t.counts.add(duplicates) }
+
+func (t tracer) DropRPC(*pubsub.RPC, peer.ID) { t.counts.refuse("send: a peer's queue is full") }
+
+func (t tracer) UndeliverableMessage(*pubsub.Message) {
+	t.counts.refuse("gossip: deliveries do not keep up")
+}
+
+func (t tracer) Graft(p peer.ID, topic string)                { t.grafted(topic, p, true) }
+func (t tracer) Prune(p peer.ID, topic string)                { t.grafted(topic, p, false) }
+func (t tracer) OnNewOutboundStream(p peer.ID, _ protocol.ID) { t.streamed(p, true) }
+func (t tracer) OnClosedOutboundStream(p peer.ID)             { t.streamed(p, false) }
+
+func (tracer) ThrottlePeer(peer.ID)            {}
+func (tracer) Join(string)                     {}
+func (tracer) Leave(string)                    {}
+func (tracer) ValidateMessage(*pubsub.Message) {}
+func (tracer) DeliverMessage(*pubsub.Message)  {}
+func (tracer) RecvRPC(*pubsub.RPC)             {}
+func (tracer) SendRPC(*pubsub.RPC, peer.ID)    {}

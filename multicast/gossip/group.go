@@ -1,0 +1,397 @@
+package gossip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	pubsub "github.com/libp2p/go-libp2p-pubsub"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
+	"github.com/feedtree/feedtree/signing"
+)
+
+const (
+	maxGroups       = 8192
+	meshFrom        = 1100 * time.Millisecond // pubsub's heartbeat, at which all have met, is a second
+	meshWithin      = 3 * time.Second         // pubsub's heartbeats that make a mesh
+	maxWaiting      = 64                      // events published that wait for somebody to come
+	maxWaitingBytes = 4 << 20
+)
+
+// group is one group this node is in, or has published to. The Carrier's mutex
+// guards what follows book.
+type group struct {
+	id     multicast.Group
+	topic  *pubsub.Topic
+	events *pubsub.TopicEventHandler
+	ctx    context.Context
+	end    context.CancelFunc
+
+	book     book
+	member   bool
+	sub      *pubsub.Subscription
+	audience map[peer.ID]bool // peers in the topic
+	mesh     map[peer.ID]bool // those of them that pubsub forwards to
+	attached bool             // what was told last
+	joined   time.Time
+	since    time.Time // when the mesh ceased to be empty
+	waiting  []*signing.Envelope
+	bytes    int // of waiting
+
+	settling sync.Mutex // one at a time tells and sends
+}
+
+// ready reports whether what is published reaches those who are there. Who is in a
+// topic sends to its mesh alone, which is empty or partial for a second or two after
+// a join; whoever enters it later is never told of what came before. So the first
+// events wait until the mesh is as large as it gets, but not for long. The mutex is
+// held.
+func (c *Carrier) ready(g *group, now time.Time) bool {
+	switch {
+	case !g.member:
+		for p := range g.audience {
+			if c.streams[p] {
+				return true
+			}
+		}
+		return false
+	case now.Sub(g.joined) < meshFrom:
+		return false
+	case g.attached || !g.since.IsZero() && now.Sub(g.since) >= meshWithin:
+		return len(g.mesh) > 0
+	}
+	return len(g.mesh) > 0 && len(g.mesh) >= min(len(g.audience), pubsub.GossipSubDlo)
+}
+
+func (c *Carrier) topicPrefix() string { return "/feedtree/" + c.config.Network + "/" }
+
+func (c *Carrier) topicOf(g multicast.Group) string { return c.topicPrefix() + g.String() }
+
+// Join joins a group. Recent is not used: gossip has no history.
+func (c *Carrier) Join(ctx context.Context, id multicast.Group, cursor []multicast.Stamp, _ [][]byte) error {
+	c.calls.Lock()
+	defer c.calls.Unlock()
+	g, err := c.open(ctx, id)
+	if err != nil || g.member {
+		return err
+	}
+	sub, err := g.topic.Subscribe(pubsub.WithBufferSize(groupQueue))
+	if err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
+	c.mu.Lock()
+	g.sub, g.member, g.joined = sub, true, time.Now()
+	g.book.begin(cursor)
+	c.mu.Unlock()
+	c.life.goes(func() { c.listen(g, sub) })
+	c.life.goes(func() { c.search(g) })
+	c.life.goes(func() { c.settleAfter(g, meshFrom) })
+	return nil
+}
+
+// open returns a group with its topic. The calls are locked.
+func (c *Carrier) open(ctx context.Context, id multicast.Group) (*group, error) {
+	if c.life.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	g, count := c.groups[id], len(c.groups)
+	c.mu.Unlock()
+	if g != nil {
+		return g, nil
+	}
+	if count >= maxGroups {
+		return nil, fmt.Errorf("this node is in %d groups already: leave some", count)
+	}
+	g = &group{id: id, audience: make(map[peer.ID]bool), mesh: make(map[peer.ID]bool)}
+	g.ctx, g.end = context.WithCancel(c.life.ctx)
+	name := c.topicOf(id)
+	err := c.pubsub.RegisterTopicValidator(name, c.validate(g), pubsub.WithValidatorInline(true))
+	if err == nil {
+		g.topic, err = c.pubsub.Join(name)
+	}
+	if err == nil {
+		g.events, err = g.topic.EventHandler()
+	}
+	if err != nil {
+		c.part(g)
+		return nil, fmt.Errorf("open the topic of a group: %w", err)
+	}
+	c.mu.Lock()
+	c.groups[id] = g
+	c.mu.Unlock()
+	c.life.goes(func() { c.watch(g) })
+	return g, nil
+}
+
+// part closes a group that is no longer in the table. The calls are locked.
+func (c *Carrier) part(g *group) {
+	g.end()
+	if g.sub != nil {
+		g.sub.Cancel()
+	}
+	if g.events != nil {
+		g.events.Cancel()
+	}
+	if g.topic != nil {
+		if err := g.topic.Close(); err != nil && !errors.Is(err, context.Canceled) {
+			c.config.Log.Error("a topic was not closed", "error", err)
+		}
+	}
+	_ = c.pubsub.UnregisterTopicValidator(c.topicOf(g.id)) // an error says that there is none
+	c.finder.release(c.net, g.id)
+}
+
+// Leave leaves a group.
+func (c *Carrier) Leave(id multicast.Group) error {
+	if c.life.ctx.Err() != nil {
+		return ErrClosed
+	}
+	c.calls.Lock()
+	defer c.calls.Unlock()
+	c.mu.Lock()
+	g := c.groups[id]
+	delete(c.groups, id)
+	c.mu.Unlock()
+	if g != nil {
+		c.part(g)
+	}
+	return nil
+}
+
+// listen hands over what pubsub delivers of a group.
+func (c *Carrier) listen(g *group, sub *pubsub.Subscription) {
+	self := peer.ID(c.net.Self())
+	for {
+		m, err := sub.Next(g.ctx)
+		if err != nil {
+			return // left, or the end
+		}
+		if m.ReceivedFrom == self {
+			continue
+		}
+		c.put(g.ctx, arrival{group: g, env: m.ValidatorData.(*signing.Envelope), from: overlay.ID(m.ReceivedFrom)})
+	}
+}
+
+// watch follows who is in a group.
+func (c *Carrier) watch(g *group) {
+	for {
+		e, err := g.events.NextPeerEvent(g.ctx)
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		if e.Type == pubsub.PeerJoin {
+			g.audience[e.Peer] = true
+		} else {
+			delete(g.audience, e.Peer)
+			delete(g.mesh, e.Peer) // pubsub does not say so
+		}
+		c.mu.Unlock()
+		c.settle(g)
+	}
+}
+
+// grafted notes whom pubsub forwards to. Pubsub's own goroutine calls it.
+func (c *Carrier) grafted(topic string, p peer.ID, on bool) {
+	id, err := multicast.ParseGroup(strings.TrimPrefix(topic, c.topicPrefix()))
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.groups[id]
+	if g == nil {
+		return // being left
+	}
+	if on {
+		g.mesh[p] = true
+	} else {
+		delete(g.mesh, p)
+	}
+	if !g.attached || len(g.mesh) == 0 {
+		c.life.goes(func() { c.settle(g) })
+	}
+}
+
+// streamed notes to whom pubsub has a stream. Pubsub's own goroutine calls it.
+func (c *Carrier) streamed(p peer.ID, on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !on {
+		delete(c.streams, p)
+		return
+	}
+	c.streams[p] = true
+	for _, g := range c.groups {
+		if len(g.waiting) > 0 && g.audience[p] {
+			c.life.goes(func() { c.settle(g) })
+		}
+	}
+}
+
+// settle publishes what waited for somebody, and tells whether the group is
+// connected.
+func (c *Carrier) settle(g *group) {
+	g.settling.Lock()
+	defer g.settling.Unlock()
+	c.mu.Lock()
+	switch {
+	case len(g.mesh) == 0:
+		g.since = time.Time{}
+	case g.since.IsZero():
+		g.since = time.Now()
+		c.life.goes(func() { c.settleAfter(g, meshWithin) })
+	}
+	ready, member := c.ready(g, time.Now()), g.member
+	changed := member && ready != g.attached
+	if member {
+		g.attached = ready
+	}
+	var due []*signing.Envelope
+	if ready {
+		due, g.waiting, g.bytes = g.waiting, nil, 0
+	}
+	c.mu.Unlock()
+	for _, env := range due {
+		if err := c.send(g.ctx, g, env); err != nil {
+			return // left, or the end
+		}
+	}
+	if changed {
+		kind := multicast.Detached
+		if ready {
+			kind = multicast.Attached
+		}
+		c.put(g.ctx, arrival{notice: multicast.Notice{Kind: kind, Group: g.id}})
+	}
+}
+
+func (c *Carrier) settleAfter(g *group, d time.Duration) {
+	select {
+	case <-time.After(d):
+		c.settle(g)
+	case <-g.ctx.Done():
+	}
+}
+
+// Publish sends an envelope to its group. While there is nobody to forward it
+// to it waits in a bounded queue.
+func (c *Carrier) Publish(ctx context.Context, wire []byte, want int) error {
+	env, err := signing.Open(wire)
+	if err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	c.calls.Lock()
+	g, err := c.open(ctx, env.Group)
+	c.calls.Unlock()
+	if err != nil {
+		return err
+	}
+	event := eventOf(env)
+	c.mu.Lock()
+	g.book.say(event, time.Now(), c.config.Patience)
+	alone := !c.ready(g, time.Now())
+	if alone {
+		c.wait(g, env)
+	}
+	c.mu.Unlock()
+	c.counts.add(published)
+	if !alone {
+		if err := c.send(ctx, g, env); err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+	}
+	if want > 0 {
+		c.inquire(g, event.Stamp, want)
+	}
+	return nil
+}
+
+// wait queues an event until somebody comes. The mutex is held.
+func (c *Carrier) wait(g *group, env *signing.Envelope) {
+	for _, w := range g.waiting {
+		if w.Sum == env.Sum && w.Seq == env.Seq && w.Kind == env.Kind && w.Time.Equal(env.Time) {
+			return // the same again
+		}
+	}
+	g.waiting = append(g.waiting, env)
+	g.bytes += len(env.Wire())
+	for len(g.waiting) > maxWaiting || g.bytes > maxWaitingBytes {
+		g.bytes -= len(g.waiting[0].Wire())
+		g.waiting = g.waiting[1:]
+		c.counts.refuse(whyWaiting)
+	}
+}
+
+func (c *Carrier) send(ctx context.Context, g *group, env *signing.Envelope) error {
+	return g.topic.Publish(ctx, env.Wire(), pubsub.WithValidatorData(env))
+}
+
+// Lease does nothing: gossip holds nothing for others.
+func (c *Carrier) Lease(context.Context, multicast.Group, [][]byte) error {
+	if c.life.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// Recheck has the events of a group judged again that wait because their source
+// was not known. They are delivered here and not forwarded.
+func (c *Carrier) Recheck(id multicast.Group) error {
+	if c.life.ctx.Err() != nil {
+		return ErrClosed
+	}
+	for _, w := range c.held.recheck(id) {
+		if time.Now().After(w.until) {
+			c.counts.refuse(whyExpired)
+			continue
+		}
+		verdict, why := c.judge(w.arrival)
+		if verdict != multicast.Accept {
+			c.counts.refuse(why)
+			continue
+		}
+		c.mu.Lock()
+		c.again = append(c.again, w.arrival)
+		c.mu.Unlock()
+		select {
+		case c.life.wake <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// Group describes a group as this node sees it.
+func (c *Carrier) Group(id multicast.Group) (multicast.Status, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.groups[id]
+	if g == nil {
+		return multicast.Status{Group: id}, false
+	}
+	s := multicast.Status{Group: id, Member: g.member, Attached: g.attached, Audience: len(g.audience)}
+	for p := range g.mesh {
+		s.Children = append(s.Children, overlay.ID(p))
+	}
+	slices.Sort(s.Children)
+	return s, true
+}
+
+// Counters returns what was done, and what was refused or dropped by reason.
+func (c *Carrier) Counters() (done, refused map[string]uint64) { return c.counts.all() }
+
+// Abilities says that gossip has none of those that not everybody has.
+func (*Carrier) Abilities() multicast.Abilities { return multicast.Abilities{} }
