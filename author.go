@@ -121,7 +121,7 @@ func (a *author) utter(ctx context.Context, s *statement) (multicast.Stamp, erro
 	}
 	// From here on it is said, so it is handed over even if ctx ends: the tree
 	// would lack it until the program starts again.
-	if err := a.node.loop.Publish(a.node.life.ctx, env.Wire(), s.want); err != nil {
+	if err := a.node.carrier.Publish(a.node.life.ctx, env.Wire(), s.want); err != nil {
 		return stamp, fmt.Errorf("hand the event to the tree: %w", err)
 	}
 	return stamp, nil
@@ -227,7 +227,7 @@ func (a *author) repeat(ctx context.Context, want int, before func(multicast.Sta
 	}
 	for _, e := range held {
 		if e.Epoch == stamp.Epoch && e.Seq == stamp.Seq && e.Beat == 0 {
-			return stamp, a.node.loop.Publish(ctx, e.Wire, want)
+			return stamp, a.node.carrier.Publish(ctx, e.Wire, want)
 		}
 	}
 	return stamp, nil // too old to be held: others have got it from each other since

@@ -7,7 +7,6 @@ import (
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
-	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -136,7 +135,7 @@ func (ch *channel) askAt() time.Duration {
 // §4.5.2: the fallback). Everybody misses it at once. Anybody can leave holes in
 // a line of his own: for a volunteer's, the questions are spread widely, or he
 // could turn all subscribers on the origin.
-func (d *desk) missing(n tree.Notice) {
+func (d *desk) missing(n multicast.Notice) {
 	ch := d.groups[n.Group]
 	if ch == nil || ch.publishing > 0 {
 		return

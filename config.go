@@ -26,6 +26,11 @@ type Config struct {
 	// to fill in.
 	Overlay kad.Config
 
+	// Multicast is how events travel: MulticastTree, the default, or
+	// MulticastGossip. All nodes of a network use the same, or do not hear each
+	// other. Package multicast/gossip says what gossip cannot do.
+	Multicast string
+
 	// Fetch is how the node asks origins over HTTP.
 	Fetch fetch.Config
 
@@ -39,6 +44,12 @@ type Config struct {
 	// Log gets what a person running the node wants to know. Nil: nothing.
 	Log *slog.Logger
 }
+
+// The ways events travel.
+const (
+	MulticastTree   = "tree"
+	MulticastGossip = "gossip"
+)
 
 // Polling governs requests to origins.
 type Polling struct {
@@ -65,6 +76,9 @@ const (
 func (c Config) withDefaults() Config {
 	if c.Store == nil {
 		c.Store = store.NewMemory()
+	}
+	if c.Multicast == "" {
+		c.Multicast = MulticastTree
 	}
 	if c.Public == nil {
 		c.Public = feed.Public

@@ -9,7 +9,6 @@ import (
 	"github.com/feedtree/feedtree/feed/fetch/polite"
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/multicast"
-	"github.com/feedtree/feedtree/multicast/tree"
 )
 
 const (
@@ -160,13 +159,13 @@ func (d *desk) begin() {
 }
 
 // notice hears from the tree.
-func (n *Node) notice(what tree.Notice) {
+func (n *Node) notice(what multicast.Notice) {
 	switch what.Kind {
-	case tree.Missing:
+	case multicast.Missing:
 		n.desk.post(func(d *desk) { d.missing(what) })
-	case tree.BeatDue:
+	case multicast.BeatDue:
 		n.beatDue(what.Group, what.Stamp.Source)
-	case tree.Receipt:
+	case multicast.Receipt:
 		n.desk.post(func(d *desk) { d.receipt(what) })
 	}
 }

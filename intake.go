@@ -8,7 +8,6 @@ import (
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
-	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -157,7 +156,7 @@ func (in *intake) lack(a arrival) {
 		in.lacks[line] = lacks
 	}
 	in.node.desk.post(func(d *desk) {
-		d.missing(tree.Notice{Kind: tree.Missing, Group: a.env.Group, Stamp: lacks, From: lacks.Seq, To: lacks.Seq})
+		d.missing(multicast.Notice{Kind: multicast.Missing, Group: a.env.Group, Stamp: lacks, From: lacks.Seq, To: lacks.Seq})
 	})
 }
 
@@ -180,7 +179,7 @@ func (in *intake) tell(arrivals []arrival, all []heard, added []store.Item) {
 	if n.durable() {
 		for _, a := range arrivals {
 			if a.stored && a.env.Kind == signing.Event {
-				_ = n.loop.Stored(a.env.Group, stampOf(a.env)) // fails only once the loop has ended
+				_ = n.carrier.Stored(a.env.Group, stampOf(a.env)) // fails only once the loop has ended
 			}
 		}
 	}
@@ -275,7 +274,7 @@ func (d *desk) outcome(ch *channel, h heard) {
 		ch.sched.Heard(now, h.ago, schedule.Source(h.env.Key))
 		return
 	case h.bad:
-		d.missing(tree.Notice{Kind: tree.Missing, Group: ch.group, Stamp: stampOf(h.env)})
+		d.missing(multicast.Notice{Kind: multicast.Missing, Group: ch.group, Stamp: stampOf(h.env)})
 	}
 	if h.env.Time.Before(ch.word) {
 		return // it has said something else since

@@ -7,7 +7,6 @@ import (
 
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
-	"github.com/feedtree/feedtree/multicast/live"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -81,42 +80,42 @@ func (s *standing) openUntil(t time.Time) {
 }
 
 // judge decides about an event whose signature is right.
-func (n *Node) judge(env *signing.Envelope) (live.Verdict, string) {
+func (n *Node) judge(env *signing.Envelope) (multicast.Verdict, string) {
 	now := time.Now()
 	s := n.judges.of(env.Group)
-	verdict, why := live.Accept, "" // a node that only forwards knows no keys
+	verdict, why := multicast.Accept, "" // a node that only forwards knows no keys
 	switch {
 	case env.Time.After(now.Add(maxAhead)):
-		verdict, why = live.Refuse, whyFuture
+		verdict, why = multicast.Refuse, whyFuture
 	case s != nil:
 		verdict, why = s.judge(env, now)
 	}
-	if s != nil && verdict == live.Refuse {
+	if s != nil && verdict == multicast.Refuse {
 		s.refused.count(why)
 	}
-	if verdict == live.Unknown && !s.nudged.Swap(true) {
+	if verdict == multicast.Unknown && !s.nudged.Swap(true) {
 		n.desk.post(func(d *desk) { d.nudge(s.url) })
 	}
 	return verdict, why
 }
 
-func (s *standing) judge(env *signing.Envelope, now time.Time) (live.Verdict, string) {
+func (s *standing) judge(env *signing.Envelope, now time.Time) (multicast.Verdict, string) {
 	p := s.policy.Load()
 	switch {
 	case env.Role == signing.Volunteer && p.keyed() && now.Before(s.liveUntil()):
-		return live.Refuse, whyLive
+		return multicast.Refuse, whyLive
 	case env.Role == signing.Volunteer:
-		return live.Accept, ""
+		return multicast.Accept, ""
 	case env.Role != signing.Publisher:
-		return live.Refuse, whyRole
+		return multicast.Refuse, whyRole
 	case p.keyed() && p.speaks(env):
-		return live.Accept, ""
+		return multicast.Accept, ""
 	case p.keyed():
-		return live.Refuse, whyOtherKey
+		return multicast.Refuse, whyOtherKey
 	case now.Before(p.open):
-		return live.Accept, ""
+		return multicast.Accept, ""
 	}
-	return live.Unknown, ""
+	return multicast.Unknown, ""
 }
 
 // speaks reports whether the envelope is the publisher's own.

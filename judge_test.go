@@ -7,8 +7,6 @@ import (
 
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/multicast"
-	"github.com/feedtree/feedtree/multicast/live"
-	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -42,20 +40,20 @@ func TestWhoMaySpeak(t *testing.T) {
 		url     string
 		role    signing.Role
 		at      time.Time
-		verdict live.Verdict
+		verdict multicast.Verdict
 		why     string
 	}{
-		"the feed's key":                {id, keyed, signing.Publisher, now, live.Accept, ""},
-		"another key":                   {other, keyed, signing.Publisher, now, live.Refuse, "not the feed's key"},
-		"a volunteer":                   {other, keyed, signing.Volunteer, now, live.Accept, ""},
-		"the future":                    {id, keyed, signing.Publisher, now.Add(6 * time.Minute), live.Refuse, "from the future"},
-		"a clock a little ahead":        {id, keyed, signing.Publisher, now.Add(4 * time.Minute), live.Accept, ""},
-		"the past":                      {id, keyed, signing.Publisher, now.Add(-48 * time.Hour), live.Accept, ""},
-		"a key nobody named":            {other, bare, signing.Publisher, now, live.Unknown, ""},
-		"a volunteer of a bare feed":    {other, bare, signing.Volunteer, now, live.Accept, ""},
-		"a feed only forwarded":         {other, elsewhere, signing.Publisher, now, live.Accept, ""},
-		"the future of one forwarded":   {other, elsewhere, signing.Volunteer, now.Add(time.Hour), live.Refuse, "from the future"},
-		"the feed's key as a neighbour": {id, keyed, signing.Volunteer, now, live.Accept, ""},
+		"the feed's key":                {id, keyed, signing.Publisher, now, multicast.Accept, ""},
+		"another key":                   {other, keyed, signing.Publisher, now, multicast.Refuse, "not the feed's key"},
+		"a volunteer":                   {other, keyed, signing.Volunteer, now, multicast.Accept, ""},
+		"the future":                    {id, keyed, signing.Publisher, now.Add(6 * time.Minute), multicast.Refuse, "from the future"},
+		"a clock a little ahead":        {id, keyed, signing.Publisher, now.Add(4 * time.Minute), multicast.Accept, ""},
+		"the past":                      {id, keyed, signing.Publisher, now.Add(-48 * time.Hour), multicast.Accept, ""},
+		"a key nobody named":            {other, bare, signing.Publisher, now, multicast.Unknown, ""},
+		"a volunteer of a bare feed":    {other, bare, signing.Volunteer, now, multicast.Accept, ""},
+		"a feed only forwarded":         {other, elsewhere, signing.Publisher, now, multicast.Accept, ""},
+		"the future of one forwarded":   {other, elsewhere, signing.Volunteer, now.Add(time.Hour), multicast.Refuse, "from the future"},
+		"the feed's key as a neighbour": {id, keyed, signing.Volunteer, now, multicast.Accept, ""},
 	} {
 		verdict, why := n.Judge(heartbeat(t, c.id, c.url, c.role, c.at))
 		if verdict != c.verdict || why != c.why {
@@ -65,7 +63,7 @@ func TestWhoMaySpeak(t *testing.T) {
 	eventually(t, "the origin was asked whose key that is", func() bool { return o.asked("/bare.xml") == 2 })
 	eventually(t, "and names none, so it is a volunteer's word", func() bool {
 		verdict, _ := n.Judge(heartbeat(t, other, bare, signing.Publisher, now))
-		return verdict == live.Accept
+		return verdict == multicast.Accept
 	})
 	if asked := o.asked("/bare.xml"); asked != 2 {
 		t.Errorf("asked %d times", asked)
@@ -87,7 +85,7 @@ func TestVolunteersAreRefusedWhileThePublisherIsLive(t *testing.T) {
 	volunteer := heartbeat(t, identity(t), url, signing.Volunteer, time.Now())
 	eventually(t, "refused", func() bool {
 		verdict, why := n.Judge(volunteer)
-		return verdict == live.Refuse && why == "the publisher is live"
+		return verdict == multicast.Refuse && why == "the publisher is live"
 	})
 	if _, err := n.Publisher(t.Context(), identity(t), url, feedtree.PublisherConfig{}); err == nil {
 		t.Error("published with a key that the feed does not name")
@@ -104,10 +102,10 @@ func TestWhatNobodyHasIsFetched(t *testing.T) {
 	got := collect(t, subscribe(t, n, url))
 	o.publish("/feed.xml", "b", "a")
 	for range 20 {
-		n.Notice(tree.Notice{Kind: tree.Missing, Group: multicast.GroupOf(url)})
+		n.Notice(multicast.Notice{Kind: multicast.Missing, Group: multicast.GroupOf(url)})
 	}
 	eventually(t, "b", func() bool { return got.got()["b"] == 1 })
-	n.Notice(tree.Notice{Kind: tree.Missing, Group: multicast.GroupOf(url)})
+	n.Notice(multicast.Notice{Kind: multicast.Missing, Group: multicast.GroupOf(url)})
 	f, _ := n.Feed(url)
 	if until := time.Until(f.NextPoll); o.asked("/feed.xml") != 2 || until < time.Second || until > 6*time.Second {
 		t.Errorf("%d requests, the next in %v", o.asked("/feed.xml"), until)
@@ -126,7 +124,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 		t.Errorf("asks again in %v", until)
 	}
 	asked := o.asked("/feed.xml")
-	n.Notice(tree.Notice{Kind: tree.Missing, Group: multicast.GroupOf(s.URL())})
+	n.Notice(multicast.Notice{Kind: multicast.Missing, Group: multicast.GroupOf(s.URL())})
 	n.Judge(heartbeat(t, identity(t), s.URL(), signing.Publisher, time.Now()))
 	if until := time.Until(s.Status().NextPoll); until < 119*time.Minute || o.asked("/feed.xml") != asked {
 		t.Errorf("for what is missing, or for an unknown key, it asks in %v", until)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree/feed/store"
-	"github.com/feedtree/feedtree/multicast/live"
+	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -43,7 +43,7 @@ func (n *Node) leased(ctx context.Context, rec store.Feed, b *store.Batch) error
 		if err != nil {
 			continue // it was verified when it came: the tree counts what it cannot use
 		}
-		if verdict, _ := s.judge(env, now); verdict == live.Refuse {
+		if verdict, _ := s.judge(env, now); verdict == multicast.Refuse {
 			continue
 		}
 		items, err := n.intake.items(rec.URL, env, s.policy.Load().trust(env), now)

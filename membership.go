@@ -39,7 +39,7 @@ func (d *desk) leave(ch *channel) {
 	}
 	delete(d.groups, ch.group)
 	d.node.judges.drop(ch.group)
-	_ = d.node.loop.Leave(ch.group) // fails only once the loop has ended, which leaves everything
+	_ = d.node.carrier.Leave(ch.group) // fails only once the loop has ended, which leaves everything
 }
 
 // join joins the tree of a channel with what the store holds of it.
@@ -61,12 +61,12 @@ func (n *Node) join(ctx context.Context, ch *channel) {
 		}
 	}
 	held = slices.DeleteFunc(held, func(e store.Envelope) bool { return !still[e.Source] })
-	if err := n.loop.Join(ctx, ch.group, stamps, wiresOf(held)); err != nil {
+	if err := n.carrier.Join(ctx, ch.group, stamps, wiresOf(held)); err != nil {
 		n.complain(ctx, "cannot join a feed's tree", ch.url, err)
 	}
 	n.desk.post(func(d *desk) {
 		if d.groups[ch.group] == nil { // left meanwhile, and the tree heard that first
-			_ = n.loop.Leave(ch.group) // fails only once the loop has ended
+			_ = n.carrier.Leave(ch.group) // fails only once the loop has ended
 		}
 	})
 }

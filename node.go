@@ -10,6 +10,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/feedtree/feedtree/feed/fetch"
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/gossip"
 	"github.com/feedtree/feedtree/multicast/live"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
@@ -33,7 +35,7 @@ type Node struct {
 	config  Config
 	id      *signing.Identity // of the node; signs as volunteer
 	net     *kad.Node
-	loop    *live.Loop
+	carrier carrier // of events
 	http    *fetch.Client
 	desk    *desk
 	intake  *intake
@@ -62,6 +64,9 @@ func (l *life) wall(at time.Duration) time.Time { return l.start.Add(at) }
 // node listens; it does not wait for other nodes. Close it when done.
 func New(ctx context.Context, c Config) (*Node, error) {
 	c = c.withDefaults()
+	if c.Multicast != MulticastTree && c.Multicast != MulticastGossip {
+		return nil, fmt.Errorf("multicast %q: it is %q or %q", c.Multicast, MulticastTree, MulticastGossip)
+	}
 	n := &Node{config: c}
 	if err := n.assemble(ctx); err != nil {
 		return nil, err
@@ -72,10 +77,10 @@ func New(ctx context.Context, c Config) (*Node, error) {
 	n.intake.loop = looping
 	go func() {
 		defer close(looping)
-		_ = n.loop.Run(n.life.ctx) // its only error is to be called twice
+		_ = n.carrier.Run(n.life.ctx) // its only error is to be called twice
 	}()
 	go n.intake.run()
-	if err := n.net.Start(ctx, n.loop); err != nil {
+	if err := n.net.Start(ctx, n.carrier); err != nil {
 		n.Close()
 		return nil, fmt.Errorf("listen: %w", err)
 	}
@@ -117,15 +122,27 @@ func (n *Node) assemble(ctx context.Context) (err error) {
 		return err
 	}
 	n.desk, n.intake = newDesk(n), newIntake(n)
-	n.loop = live.New(n.net, live.Config{
-		Tree:    tree.Config{Leaf: overlay.Client},
-		Judge:   n.judge,
-		Deliver: n.intake.deliver,
-		Keep:    n.intake.keep,
-		Notice:  n.notice,
-		Log:     n.config.Log,
-	})
+	if n.carrier, err = n.newCarrier(); err != nil {
+		return errors.Join(err, n.net.Close())
+	}
 	return nil
+}
+
+// carrier carries events, and is what the overlay calls.
+type carrier interface {
+	multicast.Carrier
+	kad.Inbound
+}
+
+func (n *Node) newCarrier() (carrier, error) {
+	out := multicast.Callbacks[*signing.Envelope]{
+		Judge: n.judge, Deliver: n.intake.deliver, Keep: n.intake.keep, Notice: n.notice,
+	}
+	c := &n.config
+	if c.Multicast == MulticastGossip {
+		return gossip.New(n.net, gossip.Config{Network: c.Overlay.Network, Log: c.Log}, out)
+	}
+	return live.NewCarrier(n.net, live.Config{Tree: tree.Config{Leaf: c.Overlay.Client}, Log: c.Log}, out), nil
 }
 
 // ID returns the node's peer ID as text.

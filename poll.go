@@ -97,7 +97,7 @@ func (d *desk) known(ch *channel, pin store.Pin, ok bool) {
 	ch.standing.pin(pin)
 	if ok {
 		ch.standing.openUntil(time.Now().Add(max(ch.sched.Interval(), time.Minute)))
-		d.node.background(func(context.Context) { _ = d.node.loop.Recheck(ch.group) }) // fails only once closed
+		d.node.background(func(context.Context) { _ = d.node.carrier.Recheck(ch.group) }) // fails only once closed
 	}
 	ch.standing.nudged.Store(false)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
-	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
 )
@@ -158,7 +157,7 @@ func (p *Publisher) forget(w *wait) {
 	})
 }
 
-func (d *desk) receipt(what tree.Notice) {
+func (d *desk) receipt(what multicast.Notice) {
 	w := d.waits[waitKey{what.Group, what.Stamp}]
 	if w == nil {
 		return
@@ -170,6 +169,15 @@ func (d *desk) receipt(what tree.Notice) {
 	case w.wake <- struct{}{}:
 	default:
 	}
+}
+
+// wanted is how many holders there can be: all that are known, up to a few.
+func (p *Publisher) wanted() int {
+	most := len(p.node.net.Connected())
+	if s, ok := p.node.carrier.Group(p.ch.group); ok && s.Audience >= 0 {
+		most = min(most, s.Audience) // where only members hold events
+	}
+	return max(1, min(wantHolders, most))
 }
 
 // held waits until enough nodes hold what was pushed. Now and then it is sent
@@ -188,7 +196,7 @@ func (p *Publisher) held(ctx context.Context, r Receipt, w *wait) (Receipt, erro
 		if err := p.node.desk.ask(ctx, func(*desk) { holders = len(w.holders) }); err == nil {
 			r.Holders = holders
 		}
-		r.Wanted = max(1, min(wantHolders, len(p.node.net.Connected())))
+		r.Wanted = p.wanted()
 		if r.Holders >= r.Wanted {
 			return r, nil
 		}

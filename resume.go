@@ -75,7 +75,7 @@ func (n *Node) rejoin(ctx context.Context, channels []*channel) {
 		}
 		held, err := n.config.Store.Envelopes(ctx, g, recent)
 		if err == nil {
-			err = n.loop.Lease(ctx, g, wiresOf(held))
+			err = n.carrier.Lease(ctx, g, wiresOf(held))
 		}
 		if err != nil {
 			n.complain(ctx, "cannot serve a group again that is held for others", "", err)

@@ -21,7 +21,7 @@ type Status struct {
 	Since   time.Time         `json:"since"`
 	Feeds   []FeedStatus      `json:"feeds"`   // by URL
 	Refused map[string]uint64 `json:"refused"` // what was refused or dropped, by reason
-	Counts  map[string]uint64 `json:"counts"`  // of the overlay and the trees
+	Counts  map[string]uint64 `json:"counts"`  // of the overlay and the carrier of events
 }
 
 // FeedStatus is one feed as this node sees it. Times that are not known are
@@ -90,23 +90,9 @@ func (n *Node) Status() Status {
 		PeerID: n.ID(), Addrs: n.Addrs(), Peers: len(n.net.Connected()), Since: n.life.start,
 		Feeds: n.feedStatus(""), Counts: n.net.Counters(),
 	}
-	trees, refused := n.loop.Counters()
-	s.Refused = map[string]uint64{}
-	maps.Copy(s.Refused, refused)
-	for name, count := range map[string]uint64{
-		"tree_delivered": trees.Delivered, "tree_duplicates": trees.Duplicates, "tree_stale": trees.Stale,
-		"tree_gaps": trees.Gaps, "tree_recovered": trees.Recovered, "tree_missing": trees.Missing,
-		"tree_joins_refused": trees.Refused, "tree_rejoins": trees.Rejoins, "tree_loops_broken": trees.LoopsBroken,
-	} {
-		s.Counts[name] = count
-	}
-	for why, count := range map[string]uint64{
-		"tree: unasked": trees.Unasked, "tree: too many sources": trees.LinesFull, "tree: malformed": trees.Malformed,
-	} {
-		if count > 0 {
-			s.Refused[why] = count
-		}
-	}
+	done, refused := n.carrier.Counters()
+	s.Refused = refused
+	maps.Copy(s.Counts, done)
 	return s
 }
 
@@ -178,7 +164,7 @@ func (d *desk) role(ch *channel) Role {
 
 // locate adds the feed's place in its tree.
 func (n *Node) locate(s *FeedStatus, ch *channel) {
-	t, ok := n.loop.Group(ch.group)
+	t, ok := n.carrier.Group(ch.group)
 	if !ok || s.Role == RoleLocal {
 		return
 	}

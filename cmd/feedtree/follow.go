@@ -45,7 +45,7 @@ type followed struct {
 // Run prints until ctx ends.
 func (c followCmd) Run(ctx context.Context, t terminal, log *slog.Logger) (err error) {
 	node, err := feedtree.New(ctx, feedtree.Config{
-		Overlay: c.overlay(), Fetch: c.fetch(),
+		Overlay: c.overlay(), Multicast: c.Multicast, Fetch: c.fetch(),
 		Polling: feedtree.Polling{Min: c.PollMin, Overload: c.Overload, Off: c.NoVolunteer}, Log: log,
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 type networkFlags struct {
 	P2PListen    []string `name:"p2p-listen" env:"FEEDTREE_P2P_LISTEN" help:"Address to listen on for other nodes, e.g. /ip4/0.0.0.0/udp/4001/quic-v1. Repeatable; default: free ports of all interfaces, QUIC and TCP." placeholder:"MULTIADDR" group:"Network"`
 	Bootstrap    []string `help:"Node to join through, with its /p2p/ part. Repeatable." placeholder:"MULTIADDR" group:"Network"`
+	Multicast    string   `help:"How events travel: tree or gossip. All nodes of a network use the same." enum:"tree,gossip" default:"tree" group:"Network"`
 	Network      string   `help:"Name of the network; nodes of different names never meet." default:"main" group:"Network"`
 	NoMDNS       bool     `name:"no-mdns" help:"Do not look for nodes on the local network." group:"Network"`
 	NoRendezvous bool     `name:"no-rendezvous" help:"Do not use the public IPFS DHT to find nodes." group:"Network"`

@@ -95,7 +95,7 @@ func (c publishCmd) readFile(stdin io.Reader) ([]byte, error) {
 // node starts a node that remembers in the data directory what was pushed.
 func (c publishCmd) node(ctx context.Context, id *signing.Identity, log *slog.Logger) (*feedtree.Node, func() error, error) {
 	config := feedtree.Config{
-		Overlay: c.overlay(), Fetch: c.fetch(), Polling: feedtree.Polling{Off: true}, Log: log,
+		Overlay: c.overlay(), Multicast: c.Multicast, Fetch: c.fetch(), Polling: feedtree.Polling{Off: true}, Log: log,
 	}
 	dir, err := c.dataDir(id)
 	if err != nil {
