@@ -69,7 +69,7 @@ func (r Rules) Next(s State, a Answer, now time.Time) (State, time.Time) {
 	case !a.served():
 		bar = max(bar, r.Hint)
 	}
-	jitter := r.jitter(s.Seed, now, wait)
+	jitter := r.jitter(s.Seed, now, wait, !a.served())
 	s.Barred = whole(now.Add(bar + min(jitter, bar)))
 	s.NotBefore = whole(later(s.Wishes.allowed(now.Add(wait+jitter), fraction(s.Seed, 1)), s.Barred))
 	return s, s.NotBefore

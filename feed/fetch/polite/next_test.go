@@ -282,16 +282,28 @@ func TestStateIsKept(t *testing.T) {
 // All waits end at different times, and the same state waits as long again: the
 // jitter is part of it.
 func TestJitterIsOfTheState(t *testing.T) {
-	seen := map[time.Time]bool{}
-	for seed := range uint64(1000) {
-		_, at := Rules{}.Next(State{Seed: seed}, doc(), noon)
-		_, again := Rules{}.Next(State{Seed: seed}, doc(), noon)
-		if !at.Equal(again) {
-			t.Fatal("the same state waits differently")
+	for name, c := range map[string]struct {
+		a    Answer
+		most time.Duration
+	}{
+		"after an answer":  {doc(), 2500 * time.Millisecond},
+		"after a failure":  {status(500, 0), 3 * time.Minute},
+		"after a 429":      {status(429, 10*hour), 6 * time.Minute},
+		"after no contact": {Answer{Kind: Unreached}, 15 * time.Second},
+	} {
+		waits := map[time.Time]bool{}
+		least, longest := Never, time.Duration(0)
+		for seed := range uint64(1000) {
+			_, at := Rules{}.Next(State{Seed: seed}, c.a, noon)
+			_, again := Rules{}.Next(State{Seed: seed}, c.a, noon)
+			if !at.Equal(again) {
+				t.Fatal("the same state waits differently")
+			}
+			waits[at] = true
+			least, longest = min(least, at.Sub(noon)), max(longest, at.Sub(noon))
 		}
-		seen[at.Truncate(time.Second)] = true
-	}
-	if len(seen) < 150 { // of the 180 seconds of three minutes
-		t.Errorf("1000 waits end in %d different seconds", len(seen))
+		if spread := longest - least; len(waits) < 300 || spread > c.most || spread < c.most*9/10 {
+			t.Errorf("%s: 1000 waits end at %d times within %v, want about %v", name, len(waits), spread, c.most)
+		}
 	}
 }

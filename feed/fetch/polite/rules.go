@@ -48,9 +48,15 @@ func (r Rules) Interval(s State) time.Duration {
 	return max(least, min(max(s.Fresh, s.Wishes.TTL, s.Wishes.Period), r.Longest))
 }
 
-// jitter is the part of a wait that is put on top of it.
-func (r Rules) jitter(seed uint64, now time.Time, wait time.Duration) time.Duration {
-	most := min(wait, 2*r.Conditional) / 20
+// jitter is the part of a wait that is put on top of it. After a failure it is large:
+// an outage is when many begin to wait at the same moment. After an answer it is a
+// few seconds: whoever polls for others as well must not be late, or another takes
+// it for dead and takes over.
+func (r Rules) jitter(seed uint64, now time.Time, wait time.Duration, failed bool) time.Duration {
+	most := min(wait/20, r.Conditional/1440)
+	if failed {
+		most = min(wait, 2*r.Conditional) / 20
+	}
 	return time.Duration(fraction(seed, uint64(now.UnixNano())) * float64(most))
 }
 
