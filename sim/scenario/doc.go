@@ -1,0 +1,47 @@
+// Package scenario runs the simulator's scenarios: each builds a world of
+// FeedTree nodes, gives it a workload, measures what the trees promise and sets
+// every figure beside its target.
+//
+// A [Scenario] has a name, targets and a run; [All] lists them, [Find] takes one
+// by name. [Scenario.Run] takes a [Config] and returns a [Result], which writes
+// itself as a table for people, as JSON for machines and as plots that can
+// stand beside those of the Scribe paper (Castro, Druschel, Kermarrec and
+// Rowstron, JSAC 2002).
+//
+// # What every scenario has in common
+//
+//   - All nodes run the protocol as shipped, with its default configuration and
+//     routing tables as joins leave them. Only [Config.Broken] changes it.
+//   - Publishers are members drawn at random. Their events promise a next one
+//     within [TTL]; they send heartbeats when there is no news.
+//   - Members join over a minute. What happens until [Config.WarmUp] has passed
+//     is warm-up; its messages are counted, its deliveries are not.
+//   - An item is due at every member, the publisher apart, that is up when the
+//     item is published and up a minute later, connected or not. Coverage is the
+//     part of the due that got it in time. There is no HTTP here.
+//
+// # Measures
+//
+// RAD and RMD are Scribe's relative delay penalties: the mean (largest) delay
+// over members of one feed, divided by the mean (largest) delay of one unicast
+// message from the publisher to each. A feed's figure is the mean over its
+// items; the median and the maximum are over feeds, or over items where there
+// is one feed. They count members that stayed up and were reached within a minute.
+//
+// A round is [Round], the time in which a node that seeks a better place asks
+// once. The structure of the first feed's tree is looked at once a round: its
+// penalty is that of the way along the edges from the publisher to a sample of
+// the members.
+//
+// Redundant copies are payloads sent to members beyond one for each delivery.
+// Noise is payload bytes sent to nodes that are not members, root replicas
+// included. Control messages are all but events.
+//
+// # Invariants
+//
+//  1. Same configuration, same result but for wall time and memory: a run draws
+//     from its seed alone.
+//  2. A run that is cut short returns what it measured so far, marked partial.
+//  3. Measures are kept per node and per open item, never per delivery, so that
+//     a million nodes fit.
+package scenario

@@ -1,0 +1,187 @@
+package scenario
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	"github.com/feedtree/feedtree/sim"
+)
+
+// A world is a network of tree nodes with the feeds of a scenario and what is
+// measured of them. Nodes are named by index.
+type world struct {
+	*sim.Trees // nil when the world is closed
+	run        *run
+	rng        *rand.Rand
+	ids        []overlay.ID
+	spot       []uint64 // places, for the latency
+	up         bits     // nodes that are up
+	feeds      []*feed
+	of         map[multicast.Group]*feed
+	load       load
+	settling   settling
+	onJudged   []func(*feed, *item)
+	bodies     func() int    // draws the size of the next item; nil: all are alike
+	end        time.Duration // when the run of it is expected to end
+	hash       uint64
+}
+
+// The first minute: nodes come, then members join.
+const (
+	arriving = 30 * time.Second
+	joining  = time.Minute
+	arrivals = 50 // nodes come in so many batches
+)
+
+// newWorld builds a network and lets its nodes come. last is when the world is
+// expected to end. change, if not nil, has the last word on its configuration.
+func (r *run) newWorld(nodes int, last time.Duration, change func(*sim.TreesConfig)) (*world, error) {
+	w := &world{
+		run: r, rng: newRand(r.cfg.Seed + uint64(len(r.worlds))<<32), up: newBits(nodes),
+		of: map[multicast.Group]*feed{}, end: last,
+	}
+	r.worlds = append(r.worlds, w)
+	cfg := sim.TreesConfig{TTL: TTL, Lean: true}
+	cfg.Net.Seed = r.cfg.Seed
+	cfg.Net.Latency = r.latency.delay
+	cfg.Net.Tables.Joined = true
+	cfg.Delivered = func(now time.Duration, at overlay.ID, d multicast.Delivery) { w.delivered(now, index(at), &d) }
+	cfg.Sent = w.sent
+	if change != nil {
+		change(&cfg)
+	}
+	r.breaks(&cfg)
+	w.load.init(nodes)
+	w.Trees = sim.NewTrees(cfg)
+	for i := range nodes {
+		id := named(int32(i))
+		w.ids = append(w.ids, id)
+		w.spot = append(w.spot, place(id))
+	}
+	for b := range arrivals {
+		r.tell("nodes come", builds*float64(b)/arrivals)
+		if err := r.ctx.Err(); err != nil {
+			return w, err
+		}
+		for i := b * nodes / arrivals; i < (b+1)*nodes/arrivals; i++ {
+			w.Add(w.ids[i])
+			w.up.set(i)
+		}
+		w.Run(arriving * time.Duration(b+1) / arrivals)
+	}
+	w.load.requests = make([]uint32, nodes)
+	for at := w.Now(); at < last; at += Round {
+		w.At(at, w.load.round)
+	}
+	return w, nil
+}
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x7363656e6172696f)) }
+
+// builds is the part of a run that building the network counts as.
+const builds = 0.2
+
+// named is the ID of a node.
+func named(i int32) overlay.ID { return overlay.ID("n" + strconv.Itoa(int(i))) }
+
+// index is the number of a node.
+func index(id overlay.ID) int32 {
+	i, err := strconv.Atoi(string(id[1:]))
+	if err != nil {
+		panic(fmt.Sprintf("scenario: a node named %q", id))
+	}
+	return int32(i)
+}
+
+// place is where the simulator puts a node: the front of its key.
+func place(id overlay.ID) uint64 {
+	k := id.Key()
+	var p uint64
+	for _, b := range k[:8] {
+		p = p<<8 | uint64(b)
+	}
+	return p
+}
+
+// feed adds a feed and lets its members join, all within the joining minute.
+// Its publisher is one of them, drawn at random.
+func (w *world) feed(name string, members []int32) *feed {
+	return w.feedBy(members[w.rng.IntN(len(members))], name, members)
+}
+
+// feedBy adds a feed whose publisher is drawn already.
+func (w *world) feedBy(publisher int32, name string, members []int32) *feed {
+	f := &feed{group: w.GroupNamed(name), members: members, publisher: publisher}
+	w.feeds = append(w.feeds, f)
+	w.of[f.group] = f
+	for _, m := range members {
+		at := arriving + time.Duration(w.rng.Float64()*float64(joining-arriving))
+		if m == f.publisher {
+			at = arriving
+		}
+		w.At(at, func() { w.Join(f.group, w.ids[m]) })
+	}
+	w.At(arriving+2*time.Second, func() { w.announce(f, false) })
+	return f
+}
+
+// everyone lists all nodes.
+func (w *world) everyone() []int32 {
+	all := make([]int32, len(w.ids))
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}
+
+// advance lets the world run until a time, or until the run is cut short.
+func (w *world) advance(stage string, until time.Duration) error {
+	var err error
+	events := 0
+	begin := float64(arriving)
+	w.RunUntil(func() bool {
+		if events++; events&0x3fff != 0 {
+			return false
+		}
+		w.run.tell(stage, builds+(1-builds)*(float64(w.Now())-begin)/(float64(w.end)-begin))
+		err = w.run.ctx.Err()
+		return err != nil
+	}, until)
+	return err
+}
+
+// warmUp lets members join and the trees settle.
+func (w *world) warmUp() error {
+	if len(w.feeds) > 0 {
+		w.watch(w.feeds[0])
+	}
+	err := w.advance("warm-up", w.run.cfg.WarmUp)
+	w.load.warmUp = w.load.all
+	return err
+}
+
+// items lets each feed publish n items at equal distances, in turn, and waits
+// until all are judged.
+func (w *world) items(n int, every time.Duration) error {
+	for k := range n {
+		for i, f := range w.feeds {
+			at := w.Now() + time.Duration(k)*every + every*time.Duration(i)/time.Duration(len(w.feeds))
+			w.At(at, func() { w.publish(f) })
+		}
+	}
+	return w.advance("items", w.Now()+time.Duration(n)*every+judged)
+}
+
+// status is a node's view of a feed; false if it is down or serves it not.
+func (w *world) status(node int32, f *feed) (tree.GroupStatus, bool) {
+	n := w.Node(w.ids[node])
+	if n == nil {
+		return tree.GroupStatus{}, false
+	}
+	return n.Status(f.group)
+}
