@@ -33,6 +33,7 @@ type cli struct {
 	Inspect    inspectCmd `cmd:"" help:"Show what a client sees in a feed."`
 	Score      scoreCmd   `cmd:"" help:"Say from a server's access log how well its feeds' readers behave."`
 	Demo       demoCmd    `cmd:"" help:"Run a small network on this machine and watch items flow."`
+	Sim        simCmd     `cmd:"" help:"Simulate up to a million nodes and set what they do beside the targets."`
 	VersionCmd versionCmd `cmd:"" name:"version" help:"Print the version."`
 }
 
@@ -65,7 +66,7 @@ func run(args []string, t terminal) int {
 	parser, err := kong.New(&c, kong.Name("feedtree"), kong.Description(description),
 		kong.DefaultEnvars("FEEDTREE"), kong.Configuration(loadConfig),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
-		kong.Vars{"version": version()}, kong.Writers(t.Out, t.Err),
+		kong.Vars{"version": version(), "latency_file": latencyFile}, kong.Writers(t.Out, t.Err),
 		kong.Exit(func(code int) { exited = code; panic(exiting{}) }))
 	if err != nil {
 		panic("feedtree: the command line's own definition: " + err.Error())
