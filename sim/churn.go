@@ -122,7 +122,7 @@ func (p *process) comeBack(id overlay.ID) {
 // newborn returns a name that no node has.
 func (w *Trees) newborn() overlay.ID {
 	for k := len(w.ids); ; k++ {
-		if id := overlay.ID("n" + strconv.Itoa(k)); w.hosts[id] == nil {
+		if id := overlay.ID("n" + strconv.Itoa(k)); w.find(id) == nil {
 			return id
 		}
 	}

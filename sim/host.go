@@ -16,12 +16,12 @@ import (
 type host struct {
 	world   *Trees
 	id      overlay.ID
-	records []*Record // in the order the groups came
+	records []*Record                   // in the order the groups came
+	byGroup map[multicast.Group]*Record // of many
 
 	drops bool
 	ep    *oversim.Endpoint[*tree.Message]
 	node  *tree.Node
-	next  []tree.Input // what the application answers to the step at hand
 }
 
 // Record is what one node keeps about one group.
@@ -34,7 +34,7 @@ type Record struct {
 	Missing    []tree.Notice // what it was told to get by HTTP
 
 	since  int               // how many events were published before the membership
-	line   multicast.Stamp   // its own, as publisher
+	line   *multicast.Stamp  // its own, if it publishes
 	cursor []multicast.Stamp // by source, unordered
 	ahead  []multicast.Stamp // lean: delivered beyond the cursor, or after it was given up
 	recent []multicast.Event
@@ -56,14 +56,44 @@ type Delivered struct {
 func (w *Trees) Record(g multicast.Group, id overlay.ID) *Record { return w.host(id).record(g) }
 
 func (h *host) record(g multicast.Group) *Record {
+	if r := h.known(g); r != nil {
+		return r
+	}
+	r := &Record{Group: g}
+	h.records = append(h.records, r)
+	if len(h.records) > fewGroups {
+		if h.byGroup == nil {
+			h.byGroup = map[multicast.Group]*Record{}
+			for _, r := range h.records {
+				h.byGroup[r.Group] = r
+			}
+		}
+		h.byGroup[g] = r
+	}
+	return r
+}
+
+// fewGroups are found faster one by one than in a map.
+const fewGroups = 16
+
+func (h *host) known(g multicast.Group) *Record {
+	if h.byGroup != nil {
+		return h.byGroup[g]
+	}
 	for _, r := range h.records {
 		if r.Group == g {
 			return r
 		}
 	}
-	r := &Record{Group: g, line: multicast.Stamp{Source: SourceOf(h.id), Epoch: 1}}
-	h.records = append(h.records, r)
-	return r
+	return nil
+}
+
+// publisher returns the record's own line, begun if need be.
+func (r *Record) publisher(id overlay.ID) *multicast.Stamp {
+	if r.line == nil {
+		r.line = &multicast.Stamp{Source: SourceOf(id), Epoch: 1}
+	}
+	return r.line
 }
 
 // SourceOf returns the source under which a node publishes.
@@ -140,35 +170,41 @@ func (h *host) Deadline() time.Duration { return h.node.Deadline() }
 // step feeds one input, does what the node wants done, and feeds what the
 // application answers, until it has nothing more to say.
 func (h *host) step(now time.Duration, in tree.Input) {
-	if h.world.busy {
+	w := h.world
+	if w.busy {
 		panic("sim: an input in the middle of a step")
 	}
-	h.world.busy = true
-	h.next = append(h.next, in)
-	for k := 0; k < len(h.next); k++ {
-		h.node.Step(now, h.next[k], &h.world.out)
-		h.carryOut(now, &h.world.out)
-		h.world.out.Reset()
+	w.busy = true
+	h.node.Step(now, in, &w.out)
+	h.carryOut(now, &w.out)
+	for k := 0; k < len(w.next); k++ {
+		h.node.Step(now, w.next[k], &w.out)
+		h.carryOut(now, &w.out)
 	}
-	clear(h.next)
-	h.next = h.next[:0]
-	h.world.busy = false
+	if len(w.next) > 0 {
+		clear(w.next)
+		w.next = w.next[:0]
+	}
+	w.busy = false
 }
 
 func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
+	w := h.world
 	for _, s := range out.Sends {
 		if h.drops {
 			if s.Msg = drop(s.Msg); s.Msg == nil {
 				continue
 			}
 		}
-		t := &h.world.traffic[int(s.Msg.Type)%len(h.world.traffic)]
+		w.sized, w.size = s.Msg, Size(s.Msg)
+		t := &w.traffic[int(s.Msg.Type)%len(w.traffic)]
 		t.Messages++
-		t.Bytes += uint64(Size(s.Msg))
-		if h.world.cfg.Sent != nil {
-			h.world.cfg.Sent(now, h.id, s.To, s.Msg)
+		t.Bytes += uint64(w.size)
+		if w.cfg.Sent != nil {
+			w.cfg.Sent(now, h.id, s.To, s.Msg)
 		}
 		h.ep.Send(s.To, s.Msg)
+		w.sized = nil
 	}
 	for _, g := range out.Lookups {
 		h.ep.Lookup(g.Key(), func(now time.Duration, nearest []overlay.ID, ok bool) {
@@ -181,11 +217,12 @@ func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
 	for _, e := range out.Kept {
 		r := h.record(e.Group)
 		r.leased = keep(r.leased, e, h.world.cfg.Recent)
-		h.next = append(h.next, tree.Input{Kind: tree.Stored, Group: e.Group, Stamp: e.Stamp})
+		h.world.next = append(h.world.next, tree.Input{Kind: tree.Stored, Group: e.Group, Stamp: e.Stamp})
 	}
 	for _, no := range out.Notices {
 		h.notice(now, no)
 	}
+	out.Reset()
 }
 
 // deliver stores an event: the record first, then the node hears that it is
@@ -207,10 +244,10 @@ func (h *host) deliver(now time.Duration, d multicast.Delivery) {
 	if h.world.cfg.Lean {
 		r.ahead = slices.DeleteFunc(append(r.ahead, s), func(s multicast.Stamp) bool { return r.whole(s) && !r.told(s) })
 	}
-	if s.Source != r.line.Source && !h.world.cfg.Lean {
+	if !h.world.cfg.Lean {
 		r.recent = keep(r.recent, d.Event, h.world.cfg.Recent)
 	}
-	h.next = append(h.next, tree.Input{Kind: tree.Stored, Group: d.Event.Group, Stamp: s})
+	h.world.next = append(h.world.next, tree.Input{Kind: tree.Stored, Group: d.Event.Group, Stamp: s})
 }
 
 func keep(kept []multicast.Event, e multicast.Event, most int) []multicast.Event {
@@ -255,8 +292,8 @@ func (h *host) notice(now time.Duration, no tree.Notice) {
 	case tree.GroupDropped:
 		r.leased = nil
 	case tree.BeatDue:
-		beat := r.line
+		beat := *r.publisher(h.id)
 		beat.Beat = uint64(now.Milliseconds()) + 1
-		h.next = append(h.next, tree.Input{Kind: tree.Publish, Group: no.Group, Event: w.event(no.Group, beat)})
+		w.next = append(w.next, tree.Input{Kind: tree.Publish, Group: no.Group, Event: w.event(no.Group, beat)})
 	}
 }

@@ -80,3 +80,29 @@ func TestLeanWorldHasNoLags(t *testing.T) {
 		}()
 	}
 }
+
+// Names that say where a node stands, that lie and that say nothing lead to
+// the node all the same.
+func TestNamesAreOnlyGuesses(t *testing.T) {
+	w := sim.NewTrees(sim.TreesConfig{Nodes: 3})
+	for _, id := range []overlay.ID{"n1x", "n007", "n9", "alice", "n", "n3"} {
+		w.Add(id)
+	}
+	g := w.GroupNamed("news")
+	w.Join(g, w.IDs()...)
+	settled(t, w, time.Minute)
+	for _, id := range w.IDs() {
+		w.Publish(g, id, 0)
+		w.RunFor(time.Second)
+	}
+	w.RunFor(5 * time.Second)
+	for _, id := range w.IDs() {
+		if got := w.Node(id).Counters().Delivered; got != 8 {
+			t.Errorf("%q delivered %d events of 8 others", id, got)
+		}
+	}
+	whole(t, w, g, 0)
+	if len(w.Lags(g)) != 9*8 {
+		t.Errorf("%d deliveries", len(w.Lags(g)))
+	}
+}

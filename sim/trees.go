@@ -56,12 +56,17 @@ type Trees struct {
 	*oversim.Net[*tree.Message]
 
 	cfg     TreesConfig
-	hosts   map[overlay.ID]*host
-	ids     []overlay.ID // in the order added
+	hosts   []*host              // as the nodes were added
+	odd     map[overlay.ID]*host // those that are not where their name says
+	ids     []overlay.ID         // in the order added
 	sides   map[overlay.ID]int
 	groups  []*ledger // in the order first used
+	ledgers map[multicast.Group]*ledger
 	out     tree.Outbox
-	busy    bool // a step is being carried out
+	next    []tree.Input  // what the application answers to the step at hand
+	busy    bool          // a step is being carried out
+	sized   *tree.Message // the message being sent, and its size
+	size    int
 	traffic [32]Traffic
 	notices [16]uint64
 }
@@ -97,16 +102,42 @@ func NewTrees(cfg TreesConfig) *Trees {
 			cfg.Recent = 8
 		}
 	}
-	cfg.Net.Measure = func(m *tree.Message) (uint8, int) { return uint8(m.Type), Size(m) }
+	cfg.Net.Number = number
 	cfg.Net.Clone = func(m *tree.Message) *tree.Message { twin := *m; return &twin }
 	if cfg.Unreachable != nil {
 		cfg.Net.Undialable = cfg.Unreachable
 	}
-	w := &Trees{Net: oversim.New(cfg.Net), cfg: cfg, hosts: map[overlay.ID]*host{}, sides: map[overlay.ID]int{}}
+	w := &Trees{cfg: cfg, odd: map[overlay.ID]*host{}, sides: map[overlay.ID]int{}, ledgers: map[multicast.Group]*ledger{}}
+	cfg.Net.Measure = w.measure
+	w.Net = oversim.New(cfg.Net)
 	for i := range cfg.Nodes {
 		w.Add(overlay.ID(fmt.Sprintf("n%d", i)))
 	}
 	return w
+}
+
+// number is where a node of the usual name stands: 17 for n17. What it says of
+// others is checked by who asks.
+func number(id overlay.ID) int {
+	if len(id) < 2 || len(id) > 10 || id[0] != 'n' {
+		return -1
+	}
+	k := 0
+	for i := 1; i < len(id); i++ {
+		d := id[i] - '0'
+		if d > 9 {
+			return -1
+		}
+		k = 10*k + int(d)
+	}
+	return k
+}
+
+func (w *Trees) measure(m *tree.Message) (uint8, int) {
+	if m == w.sized {
+		return uint8(m.Type), w.size
+	}
+	return uint8(m.Type), Size(m)
 }
 
 // GroupNamed returns the group of a made-up feed, which Dump shows under its
@@ -118,20 +149,22 @@ func (w *Trees) GroupNamed(name string) multicast.Group {
 }
 
 func (w *Trees) ledger(id multicast.Group) *ledger {
-	for _, l := range w.groups {
-		if l.id == id {
-			return l
-		}
+	l := w.ledgers[id]
+	if l == nil {
+		l = &ledger{id: id, name: id.String()[:8]}
+		w.ledgers[id] = l
+		w.groups = append(w.groups, l)
 	}
-	l := &ledger{id: id, name: id.String()[:8]}
-	w.groups = append(w.groups, l)
 	return l
 }
 
 // Add puts a node into the world, live and in no group.
 func (w *Trees) Add(id overlay.ID) {
 	h := &host{world: w, id: id}
-	w.hosts[id] = h
+	if number(id) != len(w.hosts) {
+		w.odd[id] = h
+	}
+	w.hosts = append(w.hosts, h)
 	w.ids = append(w.ids, id)
 	w.Net.Add(id, h.boot)
 }
@@ -160,11 +193,18 @@ func (w *Trees) Input(id overlay.ID, in tree.Input) {
 }
 
 func (w *Trees) host(id overlay.ID) *host {
-	h := w.hosts[id]
+	h := w.find(id)
 	if h == nil {
 		panic(fmt.Sprintf("sim: no node %q in this world", id))
 	}
 	return h
+}
+
+func (w *Trees) find(id overlay.ID) *host {
+	if k := number(id); k >= 0 && k < len(w.hosts) && w.hosts[k].id == id {
+		return w.hosts[k]
+	}
+	return w.odd[id]
 }
 
 // Join makes nodes members of a group; they hold nothing of it yet.
@@ -199,8 +239,8 @@ func (w *Trees) Publish(g multicast.Group, id overlay.ID, want int) multicast.St
 		panic(fmt.Sprintf("sim: node %q is to publish and is down", id))
 	}
 	r := w.host(id).record(g)
-	r.line.Seq++
-	e := w.event(g, r.line)
+	r.publisher(id).Seq++
+	e := w.event(g, *r.line)
 	l := w.ledger(g)
 	l.published = append(l.published, Published{Stamp: e.Stamp, By: id, At: w.Now()})
 	l.latest = keep(l.latest, e, w.cfg.Recent)

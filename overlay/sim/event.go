@@ -21,37 +21,43 @@ const (
 	opControl    // do is the caller's
 )
 
-// An event is what an item points to. life and mate are the lives of to and
-// from that it was made for.
+// An event is what is to happen. life and mate are the lives of to and from
+// that it was made for. It fills one cache line of 64 bytes.
 type event[M any] struct {
-	msg        M
-	do         func(now time.Duration)
+	at         time.Duration
+	tie        uint64
 	left       time.Duration // when a message is out of its sender's uplink
-	from, to   int32
+	msg        M
+	from, to   int32 // of opControl and opLooked, from is the call
 	life, mate uint32
+	next       int32 // in the agenda's lists
+	size       uint32
 	op         op
+	kind       uint8
 }
 
-// An arena holds events by slot, so that the heap moves small items only.
-type arena[M any] struct {
-	events   []event[M]
-	unused   []int32
-	controls uint64 // control events so far: their ties, below all others
+// calls are the functions that events in the future call, by number.
+type calls struct {
+	all    []func(now time.Duration)
+	unused []int32
 }
 
-func (a *arena[M]) take() int32 {
-	if k := len(a.unused); k > 0 {
-		slot := a.unused[k-1]
-		a.unused = a.unused[:k-1]
-		return slot
+func (c *calls) put(f func(time.Duration)) int32 {
+	if k := len(c.unused); k > 0 {
+		i := c.unused[k-1]
+		c.unused = c.unused[:k-1]
+		c.all[i] = f
+		return i
 	}
-	a.events = append(a.events, event[M]{})
-	return int32(len(a.events) - 1)
+	c.all = append(c.all, f)
+	return int32(len(c.all) - 1)
 }
 
-func (a *arena[M]) free(slot int32) {
-	a.events[slot] = event[M]{}
-	a.unused = append(a.unused, slot)
+func (c *calls) take(i int32) func(time.Duration) {
+	f := c.all[i]
+	c.all[i] = nil
+	c.unused = append(c.unused, i)
+	return f
 }
 
 const drawn = 1 << 63 // set in the tie of every event that is not a control
@@ -70,9 +76,8 @@ func (n *Net[M]) push(at time.Duration, e event[M]) {
 }
 
 func (n *Net[M]) pushTie(at time.Duration, tie uint64, e event[M]) {
-	slot := n.arena.take()
-	n.arena.events[slot] = e
-	n.queue.push(item{at: max(at, n.now), tie: tie | drawn, slot: slot})
+	e.at, e.tie = max(at, n.now), tie|drawn
+	n.agenda.push(e)
 }
 
 // alone makes an event that concerns one node in its present life.
@@ -83,7 +88,7 @@ func (n *Net[M]) alone(o op, i int32) event[M] {
 func (n *Net[M]) handle(e *event[M]) {
 	switch e.op {
 	case opControl:
-		e.do(n.now)
+		n.calls.take(e.from)(n.now)
 		return
 	case opCut:
 		n.noticeCut()
@@ -94,6 +99,10 @@ func (n *Net[M]) handle(e *event[M]) {
 	case opMessage:
 		n.receive(e)
 		return
+	}
+	var do func(time.Duration)
+	if e.op == opLooked {
+		do = n.calls.take(e.from)
 	}
 	nd := &n.nodes[e.to]
 	if !nd.alive || nd.life != e.life {
@@ -106,13 +115,13 @@ func (n *Net[M]) handle(e *event[M]) {
 		n.dialFailed(e)
 	case opRoutes:
 		nd.flags &^= routesDue
-		n.trace(Routes, -1, e.to, nil)
+		n.trace(Routes, -1, e.to)
 		nd.host.Routes(n.now)
 	case opTick:
 		n.tick(e.to)
 	case opLooked:
-		n.trace(Looked, -1, e.to, nil)
-		e.do(n.now)
+		n.trace(Looked, -1, e.to)
+		do(n.now)
 	case opRefresh:
 		nd.flags &^= refreshDue
 		n.refresh(e.to)
@@ -133,7 +142,7 @@ func (n *Net[M]) tick(i int32) {
 	if nd.host.Deadline() > n.now {
 		return
 	}
-	n.trace(Ticked, -1, i, nil)
+	n.trace(Ticked, -1, i)
 	nd.host.Tick(n.now)
 	if d := nd.host.Deadline(); d <= n.now {
 		panic(fmt.Sprintf("sim: node %q wants its next tick at %v after one at %v: time would stand still", nd.id, d, n.now))

@@ -92,7 +92,7 @@ func (n *Net[M]) die(i int32, how What) []link {
 	}
 	nd.links = nil
 	n.clearTable(i)
-	n.trace(how, -1, i, nil)
+	n.trace(how, -1, i)
 	return open
 }
 

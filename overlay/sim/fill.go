@@ -28,7 +28,7 @@ func (n *Net[M]) settle() {
 	n.order.unfilled = nil
 	slices.SortFunc(batch, n.byPosition)
 	for _, a := range batch {
-		n.trace(Started, -1, a, nil)
+		n.trace(Started, -1, a)
 	}
 	if n.cfg.Tables.Joined {
 		for _, a := range n.shuffled(batch) {

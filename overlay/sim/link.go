@@ -61,14 +61,15 @@ func (n *Net[M]) rtt(a, b int32) time.Duration {
 
 // send puts m on the way from a. (Invariants 2 and 4.)
 func (n *Net[M]) send(a int32, to overlay.ID, m M) {
-	b, known := n.byID[to]
+	b, known := n.index(to)
 	if !known {
 		b = n.admit(to)
 	}
 	if a == b {
 		panic(fmt.Sprintf("sim: node %q sends to itself", to))
 	}
-	_, size := n.cfg.Measure(m)
+	kind, bytes := n.cfg.Measure(m)
+	size := uint32(bytes)
 	n.counts.Sent++
 	n.counts.Bytes += uint64(size)
 	at, found := n.linkAt(a, b)
@@ -78,17 +79,18 @@ func (n *Net[M]) send(a int32, to overlay.ID, m M) {
 	l := &n.nodes[a].links[at]
 	var wait time.Duration
 	if l.life != dialling {
-		wait = n.uplink(a, size)
+		wait = n.uplink(a, bytes)
 	}
 	switch {
 	case l.life != dialling && l.life == n.nodes[b].life && n.reach(a, b):
-		n.transmit(a, b, l, m, wait)
+		e := event[M]{op: opMessage, from: a, to: b, life: l.life, mate: n.nodes[a].life, kind: kind, size: size, left: n.now + wait, msg: m}
+		n.transmit(&e, l)
 		return
 	case l.life != dialling && n.reach(a, b):
 		// The peer was restarted and knows nothing of the connection: it says so.
 		n.push(n.now+n.rtt(a, b), n.goneEvent(a, b, l.life))
 	}
-	n.lose(a, b, m)
+	n.lose(&event[M]{from: a, to: b, kind: kind, size: size, msg: m})
 }
 
 // uplink takes a's uplink for a message and returns how long from now it takes
@@ -155,33 +157,33 @@ func (n *Net[M]) goneEvent(a, peer int32, mate uint32) event[M] {
 	return e
 }
 
-// transmit sends m over an open link once the uplink has it out.
-func (n *Net[M]) transmit(a, b int32, l *link, m M, wait time.Duration) {
+// transmit sends a message over an open link once the uplink has it out.
+func (n *Net[M]) transmit(e *event[M], l *link) {
+	a, b := e.from, e.to
 	f := n.faultsOf(a, b)
 	if f.Loss > 0 && unit(n.draw(a)) < f.Loss {
-		n.lose(a, b, m)
+		n.lose(e)
 		return
 	}
-	at := n.now + wait + n.delay(a, b, n.draw(a))
+	at := e.left + n.delay(a, b, n.draw(a))
 	if f.Reorder > 0 && unit(n.draw(a)) < f.Reorder {
 		at += span(n.draw(a), f.By)
 	} else {
 		at = max(at, l.last+1)
 		l.last = at
 	}
-	e := event[M]{op: opMessage, from: a, to: b, life: l.life, mate: n.nodes[a].life, left: n.now + wait, msg: m}
-	n.pushTie(at, n.draw(a), e)
+	n.pushTie(at, n.draw(a), *e)
 	if f.Duplicate > 0 && unit(n.draw(a)) < f.Duplicate {
 		n.counts.Duplicated++
-		e.msg = n.cfg.Clone(m)
+		e.msg = n.cfg.Clone(e.msg)
 		l.last = max(l.last, at) + 1
-		n.pushTie(l.last, n.draw(a), e)
+		n.pushTie(l.last, n.draw(a), *e)
 	}
 }
 
-func (n *Net[M]) lose(a, b int32, m M) {
+func (n *Net[M]) lose(e *event[M]) {
 	n.counts.Lost++
-	n.trace(Lost, a, b, &m)
+	n.traceMessage(Lost, e.from, e.to, &e.msg, e.kind, e.size)
 }
 
 // receive hands a message over, unless the connection it travelled on broke
@@ -190,11 +192,11 @@ func (n *Net[M]) receive(e *event[M]) {
 	to, from := &n.nodes[e.to], &n.nodes[e.from]
 	unsent := from.cutOf == e.mate && from.cut < e.left
 	if !to.alive || to.life != e.life || to.side != from.side || unsent {
-		n.lose(e.from, e.to, e.msg)
+		n.lose(e)
 		return
 	}
 	n.counts.Received++
-	n.trace(Received, e.from, e.to, &e.msg)
+	n.traceMessage(Received, e.from, e.to, &e.msg, e.kind, e.size)
 	to.host.Receive(n.now, from.id, e.msg)
 	n.arm(e.to)
 }
@@ -224,6 +226,6 @@ func (n *Net[M]) dialFailed(e *event[M]) {
 }
 
 func (n *Net[M]) tellGone(i, peer int32) {
-	n.trace(Gone, peer, i, nil)
+	n.trace(Gone, peer, i)
 	n.nodes[i].host.Gone(n.now, n.nodes[peer].id)
 }

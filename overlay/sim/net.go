@@ -38,6 +38,9 @@ type Config[M any] struct {
 	// a node and no table holds it; what it connects to itself reaches it.
 	Undialable func(overlay.ID) bool
 
+	// Number, if set, guesses from an ID how many were added before it, which
+	// saves the network looking that up for each message. A guess may be wrong.
+	Number func(overlay.ID) int
 	// Measure says what a message counts as; nil: kind 0 and no bytes.
 	Measure func(M) (kind uint8, size int)
 	// Clone copies a message that the network duplicates; nil: both receive
@@ -103,8 +106,10 @@ type Net[M any] struct {
 
 	holders [][]int32 // by node: who has it in a table; nil: nobody asked yet
 
-	queue  queue
-	arena  arena[M]
+	agenda   agenda[M]
+	calls    calls
+	controls uint64 // control events so far: their ties, below all others
+
 	faults faults
 	parted bool // some node is on another side than others
 	walk   walker
@@ -159,17 +164,16 @@ func (n *Net[M]) Call(id overlay.ID, f func(now time.Duration)) bool {
 // At runs f at the given time, before anything else that happens then. It is
 // how faults are switched on and off in the middle of a run.
 func (n *Net[M]) At(at time.Duration, f func()) {
-	slot := n.arena.take()
-	n.arena.events[slot] = event[M]{op: opControl, do: func(time.Duration) { f() }}
-	n.arena.controls++
-	n.queue.push(item{at: max(at, n.now), tie: n.arena.controls, slot: slot})
+	n.controls++
+	call := n.calls.put(func(time.Duration) { f() })
+	n.agenda.push(event[M]{op: opControl, at: max(at, n.now), tie: n.controls, from: call, to: -1})
 }
 
 // Run handles everything that happens up to and including until, and leaves
 // the clock there.
 func (n *Net[M]) Run(until time.Duration) {
 	n.settle()
-	for len(n.queue) > 0 && n.queue[0].at <= until {
+	for at, ok := n.agenda.next(); ok && at <= until; at, ok = n.agenda.next() {
 		n.Step()
 	}
 	n.now = max(n.now, until)
@@ -180,7 +184,7 @@ func (n *Net[M]) Run(until time.Duration) {
 func (n *Net[M]) RunUntil(cond func() bool, limit time.Duration) bool {
 	n.settle()
 	for !cond() {
-		if len(n.queue) == 0 || n.queue[0].at > limit {
+		if at, ok := n.agenda.next(); !ok || at > limit {
 			n.now = max(n.now, limit)
 			return false
 		}
@@ -193,17 +197,15 @@ func (n *Net[M]) RunUntil(cond func() bool, limit time.Duration) bool {
 // concern the network alone and call no host.
 func (n *Net[M]) Step() bool {
 	n.settle()
-	if len(n.queue) == 0 {
+	if n.agenda.count == 0 {
 		return false
 	}
-	it := n.queue.pop()
-	n.now = it.at
-	e := n.arena.events[it.slot]
-	n.arena.free(it.slot)
+	e := n.agenda.pop()
+	n.now = e.at
 	n.handle(&e)
 	n.settle()
 	return true
 }
 
 // Pending returns how many events are waiting.
-func (n *Net[M]) Pending() int { return len(n.queue) }
+func (n *Net[M]) Pending() int { return n.agenda.count }

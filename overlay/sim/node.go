@@ -99,14 +99,25 @@ func (n *Net[M]) start(i int32) {
 	n.order.unfilled = append(n.order.unfilled, i)
 	ep := &Endpoint[M]{net: n, node: i, life: nd.life}
 	ep.seed.Seed(mix(n.cfg.Seed, n.pos[i]), uint64(nd.life))
-	ep.rng = rand.New(&ep.seed)
+	ep.rng = *rand.New(&ep.seed)
 	host := nd.mk(ep)
 	n.nodes[i].host = host
 	n.arm(i)
 }
 
-func (n *Net[M]) must(id overlay.ID) int32 {
+// index returns the index of an ID, if it has one.
+func (n *Net[M]) index(id overlay.ID) (int32, bool) {
+	if n.cfg.Number != nil {
+		if k := n.cfg.Number(id); k >= 0 && k < len(n.nodes) && n.nodes[k].id == id {
+			return int32(k), true
+		}
+	}
 	i, ok := n.byID[id]
+	return i, ok
+}
+
+func (n *Net[M]) must(id overlay.ID) int32 {
+	i, ok := n.index(id)
 	if !ok || n.nodes[i].mk == nil {
 		panic(fmt.Sprintf("sim: no node %q was added", id))
 	}
@@ -134,7 +145,7 @@ type Endpoint[M any] struct {
 	node int32
 	life uint32
 	seed rand.PCG
-	rng  *rand.Rand
+	rng  rand.Rand
 }
 
 func (e *Endpoint[M]) up() bool {
@@ -150,7 +161,7 @@ func (e *Endpoint[M]) Now() time.Duration { return e.net.now }
 
 // Rand returns the node's own generator, seeded by the net's seed, the ID and
 // the life.
-func (e *Endpoint[M]) Rand() *rand.Rand { return e.rng }
+func (e *Endpoint[M]) Rand() *rand.Rand { return &e.rng }
 
 // Send puts a message on the way. It never fails: what becomes of a message
 // that cannot arrive, Gone tells.
@@ -183,7 +194,7 @@ func (e *Endpoint[M]) Closest(key overlay.Key, n int) []overlay.ID {
 
 // RTT implements overlay.Router: connected peers are measured, the others not.
 func (e *Endpoint[M]) RTT(peer overlay.ID) (time.Duration, bool) {
-	p, ok := e.net.byID[peer]
+	p, ok := e.net.index(peer)
 	if !ok || !e.net.connected(e.node, p) {
 		return 0, false
 	}

@@ -1,22 +1,151 @@
 package sim
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // An item is an event's place in time. Ties at one instant are broken by a
 // number drawn from the seed, so that no node is first by its index.
 type item struct {
 	at   time.Duration
 	tie  uint64
-	slot int32 // of the event in the net's arena
+	slot int32 // of the event in the agenda
 }
 
 func (a item) before(b item) bool { return a.at < b.at || a.at == b.at && a.tie < b.tie }
 
-// A queue is a 4-ary heap of items: half as deep as a binary one, and the four
-// children share one or two cache lines.
-type queue []item
+// A slice of time is what the agenda sorts at once.
+const (
+	sliceBits = 20 // of nanoseconds: about a millisecond
+	ringBits  = 17 // slices ahead: over two minutes
+	ring      = 1 << ringBits
+	chunkBits = 10 // events that are made together
+)
 
-func (q *queue) push(it item) {
+// An agenda holds the events to come. Those of the current slice of time and
+// before stand in a small heap. Those of the next two minutes hang unsorted on
+// their slice, so that an event costs the same whatever the number of those
+// that wait; what is further away waits in a heap of its own.
+type agenda[M any] struct {
+	chunks [][]event[M] // events by slot: they never move
+	unused int32        // slots that are free, each naming the next; from one, 0 ends
+	count  int
+
+	current  int64 // the slice that soon holds
+	soon     heap
+	slices   []int32           // heads of the lists, slot+1, by slice modulo ring
+	occupied [ring / 64]uint64 // which of them are not empty
+	late     heap
+}
+
+func (a *agenda[M]) event(slot int32) *event[M] {
+	return &a.chunks[slot>>chunkBits][slot&(1<<chunkBits-1)]
+}
+
+// push takes an event in.
+func (a *agenda[M]) push(e event[M]) {
+	if a.unused == 0 {
+		a.grow()
+	}
+	slot := a.unused - 1
+	at := a.event(slot)
+	a.unused = at.next
+	*at = e
+	a.count++
+	it := item{e.at, e.tie, slot}
+	switch s := int64(e.at) >> sliceBits; {
+	case s <= a.current:
+		a.soon.push(it)
+	case s-a.current < ring:
+		k := s & (ring - 1)
+		at.next = a.slices[k]
+		a.slices[k] = slot + 1
+		a.occupied[k/64] |= 1 << (k % 64)
+	default:
+		a.late.push(it)
+	}
+}
+
+func (a *agenda[M]) grow() {
+	if a.slices == nil {
+		a.slices = make([]int32, ring)
+	}
+	first := int32(len(a.chunks) << chunkBits)
+	chunk := make([]event[M], 1<<chunkBits)
+	for k := range chunk {
+		chunk[k].next = first + int32(k) + 2
+	}
+	chunk[len(chunk)-1].next = 0
+	a.chunks = append(a.chunks, chunk)
+	a.unused = first + 1
+}
+
+// next returns when the next event comes; false if there is none.
+func (a *agenda[M]) next() (time.Duration, bool) {
+	if a.count == 0 {
+		return 0, false
+	}
+	if len(a.soon) == 0 {
+		a.advance()
+	}
+	return a.soon[0].at, true
+}
+
+// pop takes the next event out. There must be one.
+func (a *agenda[M]) pop() event[M] {
+	if len(a.soon) == 0 {
+		a.advance()
+	}
+	slot := a.soon.pop().slot
+	at := a.event(slot)
+	e := *at
+	*at = event[M]{next: a.unused}
+	a.unused = slot + 1
+	a.count--
+	return e
+}
+
+// advance goes to the next slice that has events and sorts them.
+func (a *agenda[M]) advance() {
+	s, found := a.occupiedAfter(a.current)
+	if len(a.late) > 0 {
+		if t := int64(a.late[0].at) >> sliceBits; !found || t < s {
+			s = t
+		}
+	}
+	a.current = s
+	k := s & (ring - 1)
+	for slot := a.slices[k]; slot != 0; {
+		e := a.event(slot - 1)
+		a.soon.push(item{e.at, e.tie, slot - 1})
+		slot = e.next
+	}
+	a.slices[k] = 0
+	a.occupied[k/64] &^= 1 << (k % 64)
+	for len(a.late) > 0 && int64(a.late[0].at)>>sliceBits <= s {
+		a.soon.push(a.late.pop())
+	}
+}
+
+// occupiedAfter returns the first slice after s that has events hanging on it.
+func (a *agenda[M]) occupiedAfter(s int64) (int64, bool) {
+	s++
+	for end := s + ring; s < end; {
+		k := s & (ring - 1)
+		if word := a.occupied[k/64] >> (k % 64); word != 0 {
+			return s + int64(bits.TrailingZeros64(word)), true
+		}
+		s += 64 - k%64
+	}
+	return 0, false
+}
+
+// A heap has four children per item: it is half as deep as a binary one, and
+// the four share one or two cache lines.
+type heap []item
+
+func (q *heap) push(it item) {
 	h := append(*q, it)
 	i := len(h) - 1
 	for i > 0 {
@@ -31,7 +160,7 @@ func (q *queue) push(it item) {
 	*q = h
 }
 
-func (q *queue) pop() item {
+func (q *heap) pop() item {
 	h := *q
 	top := h[0]
 	last := h[len(h)-1]

@@ -76,8 +76,10 @@ func (n *Net[M]) insert(a, p int32) {
 	if to-from >= n.cfg.Tables.Bucket || n.nodes[p].hidden {
 		return
 	}
-	if t.peers == nil {
-		t.peers = make([]entry, 0, n.tableSize())
+	if len(t.peers) == cap(t.peers) {
+		more := make([]entry, len(t.peers), max(n.tableSize(), len(t.peers)+16))
+		copy(more, t.peers)
+		t.peers = more
 	}
 	t.peers = slices.Insert(t.peers, to, entry(p))
 	for k := c; k < depth; k++ {

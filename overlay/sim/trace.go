@@ -62,24 +62,22 @@ type Counts struct {
 	Queries    uint64 // of lookups, joins and refreshes, beside the messages
 }
 
-// trace adds an event to the hash and shows it to whoever asked.
-func (n *Net[M]) trace(what What, from, to int32, m *M) {
-	var kind uint8
-	var size int
-	if m != nil {
-		kind, size = n.cfg.Measure(*m)
-	}
+// trace adds an event without a message to the hash and shows it to whoever
+// asked.
+func (n *Net[M]) trace(what What, from, to int32) { n.traceMessage(what, from, to, nil, 0, 0) }
+
+func (n *Net[M]) traceMessage(what What, from, to int32, m *M, kind uint8, size uint32) {
 	h := mix(n.hash, uint64(n.now))
 	if from >= 0 {
 		h = mix(h, n.pos[from])
 	}
 	h = mix(h, n.pos[to])
-	n.hash = mix(h, uint64(what)<<56|uint64(kind)<<48|uint64(size)&(1<<48-1))
+	n.hash = mix(h, uint64(what)<<56|uint64(kind)<<48|uint64(size))
 	n.counts.Events++
 	if n.cfg.Trace == nil {
 		return
 	}
-	e := Event[M]{At: n.now, What: what, To: n.nodes[to].id, Kind: kind, Size: size}
+	e := Event[M]{At: n.now, What: what, To: n.nodes[to].id, Kind: kind, Size: int(size)}
 	if from >= 0 {
 		e.From = n.nodes[from].id
 	}

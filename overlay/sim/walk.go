@@ -151,7 +151,7 @@ func (n *Net[M]) lookup(a int32, target uint64, done func(time.Duration, []overl
 		ids, took = nil, max(took, n.cfg.Dial)
 	}
 	e := n.alone(opLooked, a)
-	e.do = func(now time.Duration) { done(now, ids, len(ids) > 0) }
+	e.from = n.calls.put(func(now time.Duration) { done(now, ids, len(ids) > 0) })
 	n.pushTie(n.now+took, n.draw(a), e)
 }
 
