@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	hostsSetting = "hosts" // what is to be remembered of hosts that want to be asked less
-	hostFull     = time.Second
+	hostsSetting = "hosts"     // what is to be remembered of hosts that want to be asked less
+	hostFull     = time.Second // how long a host with too many requests under way is left
+	slotLasts    = time.Second // how long after its time a reserved one can be used
 )
 
 // stateOf is what is remembered of a feed's origin. What a former version kept, or
@@ -74,7 +75,8 @@ func (d *desk) spare(ch *channel, s polite.State, made time.Time) {
 // again when its turn comes.
 func (d *desk) turn(ch *channel) bool {
 	ch.work.hosts = origin(ch.ledger.record()).Hosts()
-	at, ok := d.admit(ch.work.hosts, ch.work.slot != 0)
+	reserved := ch.work.slot != 0 && d.now()-ch.work.slot < slotLasts
+	at, ok := d.admit(ch.work.hosts, reserved)
 	ch.work.slot = at
 	return ok
 }

@@ -23,8 +23,8 @@
 //  4. Failures double the wait, up to Rules.Longest. An origin that was not even
 //     reached bears no load: the wait for it stays short.
 //  5. A permanent redirect that was seen on [Confirmations] polls in a row is
-//     followed from memory; it is forgotten when its target fails. A document that
-//     is gone (410) is polled no more.
+//     followed from memory; it is forgotten when its target fails, and after
+//     [Recheck]. A document that is gone (410) is polled no more.
 //  6. Every wait has some jitter on top of it, never below it, and the sum is kept:
 //     a restart neither shortens a wait nor makes waits end together.
 //  7. A clock that is set back does not lengthen a wait, and does not shorten it.

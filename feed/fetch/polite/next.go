@@ -97,22 +97,22 @@ func (s State) served(a Answer) State {
 	if a.Wishes != nil {
 		s.Wishes = *a.Wishes
 	}
-	s.Move = s.moved(a.Moved)
+	s.Move = s.moved(a.Moved, s.Asked)
 	return s
 }
 
 // moved counts how often the same permanent redirect was met. If its target was
 // asked directly, only a further redirect is news.
-func (s State) moved(to string) Move {
+func (s State) moved(to string, now time.Time) Move {
 	switch {
-	case to == "" && s.Move.Seen >= Confirmations:
+	case to == "" && s.Move.Seen >= Confirmations && now.Sub(s.Move.Since) < Recheck:
 		return s.Move
 	case to == "":
 		return Move{}
 	case to == s.Move.To:
-		return Move{to, min(s.Move.Seen+1, Confirmations)}
+		return Move{to, min(s.Move.Seen+1, Confirmations), now}
 	}
-	return Move{to, 1}
+	return Move{to, 1, now}
 }
 
 // failed notes a failure. Where it is that of a remembered target, the document's

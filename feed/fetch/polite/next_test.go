@@ -188,6 +188,17 @@ func TestMoves(t *testing.T) {
 		}
 	}
 	var s State
+	for day := range 9 {
+		if day < 2 {
+			s, _ = Rules{}.Next(s, to(moved), noon.Add(time.Duration(day)*24*hour))
+		} else {
+			s, _ = Rules{}.Next(s, doc(), noon.Add(time.Duration(day)*24*hour))
+		}
+		if want := map[bool]string{true: moved, false: old}[day >= 1 && day < 8]; s.Target(old) != want {
+			t.Errorf("on day %d it asks %s, want %s", day, s.Target(old), want)
+		}
+	}
+	s = State{}
 	for _, a := range []Answer{to(moved), to(moved), status(410, 0)} {
 		s, _ = Rules{}.Next(s, a, noon)
 	}
@@ -256,7 +267,7 @@ func TestClockJumps(t *testing.T) {
 func TestStateIsKept(t *testing.T) {
 	s := State{
 		Seed: 1 << 63, Asked: noon, NotBefore: noon.Add(hour), Barred: noon.Add(time.Minute), Validators: Validators{"\"a\"", "Mon", "https://a.example/"},
-		Body: [16]byte{1, 2}, Fresh: hour, Wishes: Wishes{time.Minute, hour, 7, 3}, Move: Move{"https://b.example/", 1}, Trouble: Trouble{"DNS", 3, true},
+		Body: [16]byte{1, 2}, Fresh: hour, Wishes: Wishes{time.Minute, hour, 7, 3}, Move: Move{"https://b.example/", 1, noon}, Trouble: Trouble{"DNS", 3, true},
 	}
 	b, err := json.Marshal(s)
 	if err != nil {

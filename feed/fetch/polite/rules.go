@@ -22,6 +22,11 @@ type Rules struct {
 // of a network that wants a login.
 const Confirmations = 2
 
+// Recheck is how long a permanent redirect is followed from memory before the
+// document's own URL is asked again: who once could answer for a server must not
+// have its feed for ever.
+const Recheck = 7 * 24 * time.Hour
+
 // Never is a wait that does not end.
 const Never = 100 * 365 * 24 * time.Hour
 

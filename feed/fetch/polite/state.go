@@ -36,10 +36,11 @@ type Wishes struct {
 	Days   uint8         // RSS skipDays: bit d is time.Weekday d, GMT
 }
 
-// Move is where permanent redirects led, and on how many polls in a row.
+// Move is where permanent redirects led, on how many polls in a row, and since when.
 type Move struct {
-	To   string
-	Seen int
+	To    string
+	Seen  int
+	Since time.Time
 }
 
 // Trouble is what is wrong now; the zero value is nothing.
@@ -96,6 +97,7 @@ type wire struct {
 	Days      uint8  `json:"d,omitempty"`
 	To        string `json:"m,omitempty"`
 	Seen      int    `json:"c,omitempty"`
+	Since     int64  `json:"w,omitempty"`
 	Reason    string `json:"r,omitempty"`
 	Fails     int    `json:"k,omitempty"`
 	Gone      bool   `json:"g,omitempty"`
@@ -107,7 +109,7 @@ func (s State) MarshalJSON() ([]byte, error) {
 		Seed: s.Seed, Asked: millis(s.Asked), NotBefore: millis(s.NotBefore), Barred: millis(s.Barred),
 		ETag: s.Validators.ETag, Modified: s.Validators.LastModified, From: s.Validators.From,
 		Fresh: s.Fresh.Milliseconds(), TTL: s.Wishes.TTL.Milliseconds(), Period: s.Wishes.Period.Milliseconds(),
-		Hours: s.Wishes.Hours, Days: s.Wishes.Days, To: s.Move.To, Seen: s.Move.Seen,
+		Hours: s.Wishes.Hours, Days: s.Wishes.Days, To: s.Move.To, Seen: s.Move.Seen, Since: millis(s.Move.Since),
 		Reason: s.Trouble.Reason, Fails: s.Trouble.Fails, Gone: s.Trouble.Gone,
 	}
 	if s.Body != [16]byte{} {
@@ -126,7 +128,7 @@ func (s *State) UnmarshalJSON(b []byte) error {
 		Seed: w.Seed, Asked: moment(w.Asked), NotBefore: moment(w.NotBefore), Barred: moment(w.Barred),
 		Validators: Validators{w.ETag, w.Modified, w.From}, Fresh: duration(w.Fresh),
 		Wishes: Wishes{duration(w.TTL), duration(w.Period), w.Hours, w.Days},
-		Move:   Move{w.To, w.Seen}, Trouble: Trouble{w.Reason, w.Fails, w.Gone},
+		Move:   Move{w.To, w.Seen, moment(w.Since)}, Trouble: Trouble{w.Reason, w.Fails, w.Gone},
 	}
 	copy(s.Body[:], w.Body)
 	return nil
