@@ -286,3 +286,40 @@ func TestStatesOfAnotherClock(t *testing.T) {
 		})
 	}
 }
+
+// RFC 3229: an origin that sends only what is new takes nothing away.
+func TestADeltaAddsToWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	o := newRude(t)
+	url := o.set("/feed.xml", good(nil, "a", "b"))
+	n := o.start(t, nil)
+	s := subscribe(t, n, url)
+	got := collect(t, s)
+	o.set("/feed.xml", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("A-IM") != "feed" || r.Header.Get("If-None-Match") == "" {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("ETag", `"later"`)
+		if r.Header.Get("If-None-Match") == `"later"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("IM", "feed")
+		w.WriteHeader(http.StatusIMUsed)
+		io.WriteString(w, document("", "c"))
+	})
+	eventually(t, "the new item", func() bool { return got.got()["c"] == 1 })
+	rec, _, err := n.Store().Feed(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if !strings.Contains(string(rec.Doc), "About "+name) {
+			t.Errorf("%s is not in the document held:\n%s", name, rec.Doc)
+		}
+	}
+	if rec.Validators.ETag != `"later"` {
+		t.Errorf("validators %+v", rec.Validators)
+	}
+}
