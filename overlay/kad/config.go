@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
@@ -61,6 +62,10 @@ type Config struct {
 	// Idle is how long a link that nobody keeps lives without a frame to send.
 	// 0: 5 minutes.
 	Idle time.Duration
+
+	// HostOptions are further options of the libp2p host, for who measures it or
+	// puts something between it and the network.
+	HostOptions []libp2p.Option
 
 	// Log gets what a person running the node wants to know. Nil: nothing.
 	Log *slog.Logger

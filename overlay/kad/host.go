@@ -63,7 +63,7 @@ func newHost(s *settings, count *counters) (host.Host, error) {
 		options = append(options, libp2p.NATPortMap(), libp2p.EnableAutoNATv2(),
 			libp2p.EnableRelay(), libp2p.EnableHolePunching())
 	}
-	return libp2p.New(options...)
+	return libp2p.New(append(options, s.HostOptions...)...)
 }
 
 // tcpAfter is how much later than libp2p would TCP is tried beside QUIC. On a busy

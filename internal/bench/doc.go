@@ -1,0 +1,37 @@
+// Package bench measures the ways of carrying events beside each other, over real
+// libp2p hosts in one process: what `feedtree bench multicast` runs.
+//
+// Each backend gets the same envelopes, sealed before anything starts, and has the
+// same machine to itself, one after the other. The backends:
+//
+//   - tree: overlay/kad and multicast/live as shipped.
+//   - gossip: overlay/kad and multicast/gossip, GossipSub with its default
+//     parameters; only its queues are longer than pubsub's own.
+//   - push: the floor. A static tree with fan-out 16, its edges plain streams
+//     between hosts without a DHT; each node verifies an envelope and passes it on.
+//     It has no membership, no repair and nothing to find anybody with.
+//
+// In all of them an envelope is verified once per node.
+//
+// # What is measured
+//
+// A delivery's delay is from the call that publishes to the callback that delivers.
+// Bytes are what all hosts wrote to all their streams while items were published,
+// the DHT's and keep-alives included, over the bytes of envelopes delivered. CPU is
+// the process's user and system time in the same span, idle traffic included. Memory
+// is the growth of the process's resident set from before the hosts exist to after
+// the last delivery, garbage given back both times; the first backend of a run also pays
+for what the process sets up once, such as pools, so for memory a run should have one
+backend. Joining is from the call to the first item delivered, while
+// items come 50 times a second and the hosts are connected already.
+//
+// # Delay
+//
+// An injected delay holds back every UDP packet for its time in the sender's socket:
+// a queue per socket hands packets to the kernel in order when they are due, and
+// writing to it never blocks. So it lies below QUIC, in the same place for all, and
+// costs each of them what a link of that latency costs: acknowledgements and
+// handshakes are delayed too. A socket that is wrapped so loses the batching of the
+// kernel's UDP interface, which costs all backends CPU: figures of CPU are to be taken
+// without delay. A cut drops the packets of one host in both directions.
+package bench

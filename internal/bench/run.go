@@ -1,0 +1,449 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
+)
+
+// Config says what to measure.
+type Config struct {
+	Nodes    int           // at least 2; the first publishes
+	Messages int           // at least 1
+	Size     int           // bytes of payload
+	Rate     float64       // messages per second
+	Backends []string      // of Backends
+	Delay    time.Duration // of every packet, one way
+	Cut      time.Duration // 0, or how long a member is cut off while items go on
+	Burst    int           // 0, or how many items are published as fast as they are taken
+
+	settle time.Duration // between joining and publishing; 0: 3 s
+
+	// Progress is told what goes on, and how much of it is done, 0 to 1.
+	Progress func(stage string, done float64)
+}
+
+// Backends are the names there are, in the order of running.
+var Backends = []string{"tree", "gossip", "push"}
+
+// Result is what was measured.
+type Result struct {
+	Rows    []Row `json:"rows"`
+	Partial bool  `json:"partial,omitempty"` // it was interrupted
+}
+
+// Row is one backend's figures. Fields of a phase that did not run are absent.
+type Row struct {
+	Backend   string  `json:"backend"`
+	Nodes     int     `json:"nodes"`
+	Messages  int     `json:"messages"`
+	Size      int     `json:"size"`
+	Expected  int     `json:"expected"`
+	Delivered int     `json:"delivered"`
+	P50       float64 `json:"p50_ms"`
+	P99       float64 `json:"p99_ms"`
+	Max       float64 `json:"max_ms"`
+	Bytes     float64 `json:"bytes_per_envelope_byte"`
+	CPU       float64 `json:"cpu_ms_per_delivery"`
+	RSS       float64 `json:"rss_mib_per_node"`
+	Join      float64 `json:"join_ms_p50"`
+
+	Goroutines float64 `json:"goroutines_per_node"`
+	Depth      int     `json:"depth,omitempty"` // the most edges an item crossed; 0: not known
+	DelayMS    float64 `json:"delay_ms,omitempty"`
+
+	Cut   *Losses `json:"cut,omitempty"`   // of the member that was cut off
+	Burst *Losses `json:"burst,omitempty"` // of all members
+}
+
+// Losses is what became of items under stress.
+type Losses struct {
+	Expected  int     `json:"expected"`
+	Delivered int     `json:"delivered"`
+	Reported  int     `json:"reported"` // as missing, and not delivered after all
+	Silent    int     `json:"silent"`   // neither
+	Seconds   float64 `json:"seconds"`  // until the last delivery
+}
+
+const (
+	joinEvery = 20 * time.Millisecond // items while nodes join
+	drain     = 30 * time.Second      // for what is under way, from the last delivery on
+)
+
+var group = multicast.GroupOf("https://bench.example/feed.xml")
+
+// run is one backend's.
+type run struct {
+	config  *Config
+	name    string
+	backend backend
+	sent    atomic.Int64
+	line    line
+
+	mu      sync.Mutex
+	seen    map[multicast.Stamp]*item
+	joined  []time.Time // when each node asked to join; zero once its first item came
+	waits   []time.Duration
+	last    time.Time
+	deepest int
+}
+
+// item is one event: when it was published and what became of it.
+type item struct {
+	at       time.Time
+	delays   []time.Duration
+	got      []bool // by node
+	reported []bool
+}
+
+// Run measures each backend. It returns what there is when ctx ends, marked
+// partial.
+func Run(ctx context.Context, c Config) (Result, error) {
+	if err := c.check(); err != nil {
+		return Result{}, err
+	}
+	var result Result
+	for _, name := range Backends {
+		if !slices.Contains(c.Backends, name) {
+			continue
+		}
+		row, err := c.measure(ctx, name)
+		switch {
+		case ctx.Err() != nil:
+			if row.Expected > 0 {
+				result.Rows = append(result.Rows, row)
+			}
+			result.Partial = true
+			return result, nil
+		case err != nil:
+			return result, fmt.Errorf("%s: %w", name, err)
+		}
+		result.Rows = append(result.Rows, row)
+	}
+	return result, nil
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.Nodes < 2 || c.Nodes > 1000:
+		return fmt.Errorf("%d nodes: from 2 to 1000 fit into one process", c.Nodes)
+	case c.Messages < 1 || c.Rate <= 0:
+		return fmt.Errorf("%d messages at %v a second: both must be more than 0", c.Messages, c.Rate)
+	case c.Size < 1 || c.Size > signing.MaxPayload:
+		return fmt.Errorf("a size of %d: from 1 to %d bytes", c.Size, signing.MaxPayload)
+	case c.Delay < 0 || c.Cut < 0 || c.Burst < 0:
+		return fmt.Errorf("delay %v, cut %v, burst %d: none may be negative", c.Delay, c.Cut, c.Burst)
+	case len(c.Backends) == 0:
+		return fmt.Errorf("no backend: there are %v", Backends)
+	}
+	for _, b := range c.Backends {
+		if !slices.Contains(Backends, b) {
+			return fmt.Errorf("backend %q: there are %v", b, Backends)
+		}
+	}
+	if c.settle == 0 {
+		c.settle = 3 * time.Second
+	}
+	if c.Progress == nil {
+		c.Progress = func(string, float64) {}
+	}
+	return nil
+}
+
+// measure runs the phases of one backend.
+func (c *Config) measure(ctx context.Context, name string) (row Row, err error) {
+	row = Row{Backend: name, Nodes: c.Nodes, Messages: c.Messages, Size: c.Size, DelayMS: ms(c.Delay)}
+	r := &run{config: c, name: name, seen: map[multicast.Stamp]*item{}, joined: make([]time.Time, c.Nodes), line: newLine()}
+	r.backend = c.backend(name, &r.sent, heard{r.delivered, r.missing})
+	defer r.backend.close()
+	memory, goroutines := quiet(ctx), runtime.NumGoroutine()
+	if err := r.backend.start(ctx, c.Nodes, func(n int) { r.progress("start the hosts", n, c.Nodes) }); err != nil {
+		return row, err
+	}
+	if row.Join, err = r.join(ctx); err != nil {
+		return row, err
+	}
+	err = r.publish(ctx, &row)
+	row.RSS = float64(resident()-memory) / (1 << 20) / float64(c.Nodes)
+	row.Goroutines = float64(runtime.NumGoroutine()-goroutines) / float64(c.Nodes)
+	if err == nil && c.Cut > 0 {
+		row.Cut, err = r.cut(ctx)
+	}
+	if err == nil && c.Burst > 0 {
+		row.Burst, err = r.burst(ctx)
+	}
+	return row, err
+}
+
+func (r *run) progress(stage string, done, of int) {
+	r.config.Progress(r.name+": "+stage, float64(done)/float64(max(of, 1)))
+}
+
+// idle is how many goroutines a process may have that runs no hosts.
+const idle = 200
+
+// quiet waits until what ran before is gone, and returns the memory that is left.
+func quiet(ctx context.Context) int64 {
+	limit := time.Now().Add(10 * time.Second)
+	for runtime.NumGoroutine() > idle && time.Now().Before(limit) && ctx.Err() == nil {
+		time.Sleep(50 * time.Millisecond) // closed hosts end their goroutines by and by
+	}
+	runtime.GC() // twice, for what has finalizers
+	return resident()
+}
+
+// resident is the memory the process really has, with what nobody uses given back.
+func resident() int64 {
+	debug.FreeOSMemory()
+	return residentNow()
+}
+
+// delivered is called by the backends, for each node from one goroutine.
+func (r *run) delivered(node int, s multicast.Stamp, hops int) {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at := r.joined[node]; !at.IsZero() {
+		r.waits = append(r.waits, now.Sub(at))
+		r.joined[node] = time.Time{}
+	}
+	it := r.seen[s]
+	if it == nil || it.got[node] {
+		return
+	}
+	it.got[node] = true
+	it.delays = append(it.delays, now.Sub(it.at))
+	r.last, r.deepest = now, max(r.deepest, hops)
+}
+
+func (r *run) missing(node int, n multicast.Notice) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for seq := n.From; seq <= n.To; seq++ {
+		if it := r.seen[multicast.Stamp{Source: n.Stamp.Source, Epoch: n.Stamp.Epoch, Seq: seq}]; it != nil {
+			it.reported[node] = true
+		}
+	}
+}
+
+// say publishes the next event of the line.
+func (r *run) say(ctx context.Context, e sealed) (*item, error) {
+	it := &item{got: make([]bool, r.config.Nodes), reported: make([]bool, r.config.Nodes)}
+	r.mu.Lock()
+	it.at = time.Now()
+	r.seen[e.stamp] = it
+	r.mu.Unlock()
+	return it, r.backend.publish(ctx, e.wire)
+}
+
+// join lets one node after the other join while items come, and returns the median
+// time to the first.
+func (r *run) join(ctx context.Context) (float64, error) {
+	if err := r.backend.join(ctx, 0); err != nil {
+		return 0, err
+	}
+	tick := time.NewTicker(joinEvery)
+	defer tick.Stop()
+	limit := time.Now().Add(2 * time.Minute)
+	for next := 1; ; {
+		if _, err := r.say(ctx, r.line.next(64)); err != nil {
+			return 0, err
+		}
+		if next < r.config.Nodes {
+			r.mu.Lock()
+			r.joined[next] = time.Now()
+			r.mu.Unlock()
+			if err := r.backend.join(ctx, next); err != nil {
+				return 0, err
+			}
+			next++
+		}
+		r.mu.Lock()
+		count := len(r.waits)
+		r.mu.Unlock()
+		r.progress("join", count, r.config.Nodes-1)
+		if count == r.config.Nodes-1 && r.backend.settled(r.config.Nodes) {
+			break
+		}
+		if time.Now().After(limit) {
+			return 0, fmt.Errorf("only %d of %d nodes were delivered anything within two minutes of joining", count, r.config.Nodes-1)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	if err := r.rest(ctx, r.config.settle); err != nil { // meshes and trees settle
+		return 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return ms(quantile(r.waits, 0.5)), nil
+}
+
+func (r *run) rest(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// publish is the phase that the row is about.
+func (r *run) publish(ctx context.Context, row *Row) error {
+	var events []sealed
+	for range r.config.Messages {
+		events = append(events, r.line.next(r.config.Size))
+	}
+	r.mu.Lock()
+	r.deepest = 0
+	r.mu.Unlock()
+	sent, cpu := r.sent.Load(), processTime()
+	items, err := r.pace(ctx, "publish", events, 1/r.config.Rate)
+	if err == nil {
+		err = r.wait(ctx, items)
+	}
+	spent, bytes := processTime()-cpu, r.sent.Load()-sent
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var delays []time.Duration
+	for _, it := range items {
+		delays = append(delays, it.delays...)
+	}
+	row.Expected, row.Delivered, row.Depth = len(items)*(r.config.Nodes-1), len(delays), r.deepest
+	row.P50, row.P99, row.Max = ms(quantile(delays, 0.5)), ms(quantile(delays, 0.99)), ms(quantile(delays, 1))
+	if n := float64(len(delays)); n > 0 {
+		row.Bytes = float64(bytes) / (n * float64(len(events[0].wire)))
+		row.CPU = ms(spent) / n
+	}
+	return err
+}
+
+// pace publishes events, so many seconds apart, and returns those published.
+func (r *run) pace(ctx context.Context, stage string, events []sealed, apart float64) (items []*item, err error) {
+	begin := time.Now()
+	for i, e := range events {
+		due := begin.Add(time.Duration(float64(i) * apart * float64(time.Second)))
+		if err := r.rest(ctx, time.Until(due)); err != nil {
+			return items, err
+		}
+		it, err := r.say(ctx, e)
+		if err != nil {
+			return items, err
+		}
+		items = append(items, it)
+		r.progress(stage, i+1, len(events))
+	}
+	return items, nil
+}
+
+// wait waits until every node has every item, or nothing has come for a while.
+func (r *run) wait(ctx context.Context, items []*item) error {
+	begin := time.Now()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		r.mu.Lock()
+		have, last := 0, r.last
+		for _, it := range items {
+			have += len(it.delays)
+		}
+		r.mu.Unlock()
+		all := len(items) * (r.config.Nodes - 1)
+		if have == all || time.Since(last) > drain && time.Since(begin) > drain {
+			return nil
+		}
+		r.progress("wait for the last", have, all)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// cut cuts the last node off while items go on, and counts what it gets of them.
+func (r *run) cut(ctx context.Context) (*Losses, error) {
+	node := r.config.Nodes - 1
+	var events []sealed
+	for range max(1, int(r.config.Cut.Seconds()*r.config.Rate)) {
+		events = append(events, r.line.next(r.config.Size))
+	}
+	r.backend.cut(node, true)
+	items, err := r.pace(ctx, "a member is cut off", events, 1/r.config.Rate)
+	r.backend.cut(node, false)
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	return r.losses(ctx, begin, items, node, node+1)
+}
+
+// burst publishes events as fast as they are taken.
+func (r *run) burst(ctx context.Context) (*Losses, error) {
+	var events []sealed
+	for range r.config.Burst {
+		events = append(events, r.line.next(256))
+	}
+	begin := time.Now()
+	items, err := r.pace(ctx, "a burst", events, 0)
+	if err != nil {
+		return nil, err
+	}
+	return r.losses(ctx, begin, items, 1, r.config.Nodes)
+}
+
+// losses waits until the nodes from..to have all items or were told, going on to
+// publish meanwhile, since only later items show what is missing.
+func (r *run) losses(ctx context.Context, begin time.Time, items []*item, from, to int) (*Losses, error) {
+	limit := time.Now().Add(2 * drain)
+	for {
+		l := &Losses{Expected: len(items) * (to - from)}
+		r.mu.Lock()
+		for _, it := range items {
+			for node := from; node < to; node++ {
+				switch {
+				case it.got[node]:
+					l.Delivered++
+				case it.reported[node]:
+					l.Reported++
+				default:
+					l.Silent++
+				}
+			}
+		}
+		l.Seconds = r.last.Sub(begin).Seconds()
+		r.mu.Unlock()
+		r.progress("find what is missing", l.Delivered+l.Reported, l.Expected)
+		if l.Silent == 0 || time.Now().After(limit) {
+			return l, nil
+		}
+		if _, err := r.say(ctx, r.line.next(64)); err != nil {
+			return nil, err
+		}
+		if err := r.rest(ctx, time.Second); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// quantile returns the q-quantile; 0 of nothing.
+func quantile(all []time.Duration, q float64) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
