@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
 // Figure is a plot as data.
@@ -122,12 +123,29 @@ func atLeastSo(name string, of spread) Curve {
 	return c
 }
 
+// gathered takes items published within a second for one, as slow as the
+// slowest.
+func gathered(history []moment) []moment {
+	var all []moment
+	for _, m := range history {
+		if n := len(all); n > 0 && m.at-all[n-1].at < time.Second {
+			last := &all[n-1]
+			last.cover.plus(m.cover)
+			last.p50, last.p99 = math.Max(last.p50, m.p50), math.Max(last.p99, m.p99)
+			continue
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
 // timeFigure shows which part of the due had each item when.
 func timeFigure(history []moment) Figure {
 	f := Figure{
 		Name: "delivery", Title: "Delivery over time",
 		X: "time (min)", Y: "part of the due that had the item", Unit: true,
 	}
+	history = gathered(history)
 	for i := len(horizons) - 1; i >= 0; i-- {
 		c := Curve{Name: fmt.Sprintf("within %g s", horizons[i].Seconds())}
 		for _, m := range history {
@@ -149,6 +167,7 @@ func timeFigure(history []moment) Figure {
 
 // lagFigure shows how long each item took.
 func lagFigure(history []moment) Figure {
+	history = gathered(history)
 	half, almost := Curve{Name: "half of the due"}, Curve{Name: "99 % of the due"}
 	for _, m := range history {
 		half.Points = append(half.Points, [2]float64{m.at.Minutes(), 1000 * m.p50})

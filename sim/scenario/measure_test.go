@@ -251,3 +251,16 @@ func TestMemoryError(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// Two items of one moment are one in a figure over time, as slow as the slower.
+func TestGathered(t *testing.T) {
+	pair := []moment{
+		{at: time.Minute, cover: cover{due: 2, held: 2}, p50: 1, p99: 2},
+		{at: time.Minute + together, cover: cover{due: 2, held: 1}, p50: 0.5, p99: math.NaN()},
+		{at: 2 * time.Minute, cover: cover{due: 1}},
+	}
+	got := gathered(pair)
+	if len(got) != 2 || got[0].cover.due != 4 || got[0].cover.held != 3 || got[0].p50 != 1 || !math.IsNaN(got[0].p99) || got[1].cover.due != 1 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -98,13 +98,25 @@ func (f Figure) frame(p *plot.Plot, note string) {
 	p.Add(grid)
 }
 
+// spot is where a point is drawn. Logarithms are taken here, not by the axes:
+// those of the library leave room for their names in the wrong place.
+func (f Figure) spot(at [2]float64) plotter.XY {
+	if f.LogX {
+		at[0] = math.Log10(at[0])
+	}
+	if f.LogY {
+		at[1] = math.Log10(at[1])
+	}
+	return plotter.XY{X: at[0], Y: at[1]}
+}
+
 func (f Figure) draw(p *plot.Plot, c Curve, number int) error {
 	xys := make(plotter.XYs, 0, len(c.Points))
 	for _, at := range c.Points {
 		if (f.LogX && at[0] <= 0) || (f.LogY && at[1] <= 0) || math.IsNaN(at[1]) {
 			continue
 		}
-		xys = append(xys, plotter.XY{X: at[0], Y: at[1]})
+		xys = append(xys, f.spot(at))
 	}
 	if len(xys) == 0 {
 		return nil
@@ -115,7 +127,7 @@ func (f Figure) draw(p *plot.Plot, c Curve, number int) error {
 	}
 	switch c.Style {
 	case Bars:
-		p.Add(bars{xys, style.Color, f.LogY})
+		p.Add(bars{xys, style.Color})
 	default:
 		if c.Style == Steps && f.Unit {
 			xys = append(plotter.XYs{{X: xys[0].X, Y: 0}}, xys...)
@@ -144,12 +156,12 @@ func (f Figure) scale(p *plot.Plot) {
 		p.Y.Max *= 1.08
 	}
 	if f.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
-		p.Y.Min, p.Y.Max = math.Max(p.Y.Min, 1)*0.8, p.Y.Max*1.6
+		p.Y.Tick.Marker = decades{}
+		p.Y.Min, p.Y.Max = math.Max(p.Y.Min, 0)-0.1, p.Y.Max+0.2
 	}
 	if f.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
-		p.X.Min, p.X.Max = p.X.Min*0.8, p.X.Max*1.25
+		p.X.Tick.Marker = decades{}
+		p.X.Min, p.X.Max = p.X.Min-0.1, p.X.Max+0.1
 	} else if p.X.Min > 0 && p.X.Min < p.X.Max/2 {
 		p.X.Min = 0
 	}
@@ -195,7 +207,6 @@ func (f Figure) marks(p *plot.Plot) error {
 type bars struct {
 	plotter.XYs
 	color color.Color
-	log   bool
 }
 
 // Plot implements plot.Plotter.
@@ -214,10 +225,7 @@ func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 // DataRange implements plot.DataRanger: half a bar more on both sides.
 func (b bars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = plotter.XYRange(b.XYs)
-	if b.log {
-		ymin = math.Min(ymin, 1)
-	}
-	return xmin - 0.6, xmax + 0.6, ymin, ymax
+	return xmin - 0.6, xmax + 0.6, math.Min(ymin, 0), ymax
 }
 
 // rounds ticks an axis at round numbers, five to eight of them.
@@ -232,28 +240,32 @@ func (rounds) Ticks(low, high float64) []plot.Tick {
 		}
 	}
 	var ticks []plot.Tick
-	for k := math.Ceil(low/step - 1e-9); k*step <= high*(1+1e-9); k++ {
-		ticks = append(ticks, plot.Tick{Value: k * step, Label: strconv.FormatFloat(k*step, 'g', 8, 64)})
+	for k := int(math.Ceil(low/step - 1e-9)); float64(k)*step <= high*(1+1e-9); k++ {
+		at := float64(k) * step
+		ticks = append(ticks, plot.Tick{Value: at, Label: strconv.FormatFloat(at, 'g', 8, 64)})
 	}
 	return ticks
 }
 
-// decades ticks a logarithmic axis: names for powers of ten, as people write
-// them, and small ticks between.
+// decades ticks an axis of decimal logarithms: names for powers of ten, as
+// people write them, and small ticks between, which have names where there is
+// room.
 type decades struct{}
 
 // Ticks implements plot.Ticker.
 func (decades) Ticks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
-	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
+	for power := math.Floor(low); power <= high; power++ {
 		for k := 1.0; k < 10; k++ {
-			if v := k * power; v >= low && v <= high {
-				t := plot.Tick{Value: v}
-				if k == 1 || high/low < 30 && (k == 2 || k == 5) {
-					t.Label = number(v)
-				}
-				ticks = append(ticks, t)
+			at := power + math.Log10(k)
+			if at < low || at > high {
+				continue
 			}
+			t := plot.Tick{Value: at}
+			if k == 1 || high-low < 1.5 && (k == 2 || k == 5) || high-low < 0.7 {
+				t.Label = number(k * math.Pow(10, power))
+			}
+			ticks = append(ticks, t)
 		}
 	}
 	return ticks

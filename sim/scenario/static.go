@@ -35,7 +35,6 @@ func (r *run) still(change func(*sim.TreesConfig)) error {
 		r.deliveries(w)
 		r.warmth(w)
 		r.plot(settlingFigure(w.settling.penalties))
-		r.plot(lagFigure(f.tally.history))
 		r.plot(delayFigure(f.tally.delays, w.unicast(f)))
 	}()
 	if err := w.warmUp(); err != nil {
