@@ -21,8 +21,8 @@
 // the process's user and system time in the same span, idle traffic included. Memory
 // is the growth of the process's resident set from before the hosts exist to after
 // the last delivery, garbage given back both times; the first backend of a run also pays
-for what the process sets up once, such as pools, so for memory a run should have one
-backend. Joining is from the call to the first item delivered, while
+// for what the process sets up once, and later ones may find memory that was not given
+// back, so for memory a run should have one backend. Joining is from the call to the first item delivered, while
 // items come 50 times a second and the hosts are connected already.
 //
 // # Delay
