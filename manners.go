@@ -76,20 +76,20 @@ func (d *desk) spare(ch *channel, s polite.State, made time.Time) {
 func (d *desk) turn(ch *channel) bool {
 	ch.work.hosts = origin(ch.ledger.record()).Hosts()
 	reserved := ch.work.slot != 0 && d.now()-ch.work.slot < slotLasts
-	at, ok := d.admit(ch.work.hosts, reserved)
+	at, ok := d.admit(ch.work.hosts, d.hosts.Reserve, reserved)
 	ch.work.slot = at
 	return ok
 }
 
 // admit begins a request to hosts, or returns when to try again. reserved says that
 // the time it comes at was returned before.
-func (d *desk) admit(hosts []string, reserved bool) (again time.Duration, ok bool) {
+func (d *desk) admit(hosts []string, reserve func(string, time.Time) time.Time, reserved bool) (again time.Duration, ok bool) {
 	now := d.now()
 	wall := d.node.life.wall(now)
 	at := wall
 	if !reserved {
 		for _, h := range hosts {
-			if slot := d.hosts.Reserve(h, wall); slot.After(at) {
+			if slot := reserve(h, wall); slot.After(at) {
 				at = slot
 			}
 		}
@@ -139,7 +139,7 @@ func (n *Node) await(ctx context.Context, f fetch.Feed) error {
 		err := n.desk.ask(ctx, func(d *desk) {
 			now = d.now()
 			if again = d.free(hosts); reserved || !late(ctx, again-now) {
-				again, ok = d.admit(hosts, reserved)
+				again, ok = d.admit(hosts, d.hosts.Introduce, reserved)
 				reserved = true
 			}
 		})

@@ -57,9 +57,20 @@ func (h *host) idle(now time.Time) bool {
 // Reserve returns when a request to the host may begin, and keeps the time free
 // for it: whoever reserves next gets a later one.
 func (t *Hosts) Reserve(name string, now time.Time) time.Time {
+	return t.reserve(name, now, t.rules.Gap)
+}
+
+// Introduce is Reserve for a document that was never asked for. Such requests come
+// once, and somebody waits for them: they may be four times closer, where the host
+// has nothing against it.
+func (t *Hosts) Introduce(name string, now time.Time) time.Time {
+	return t.reserve(name, now, t.rules.Gap/4)
+}
+
+func (t *Hosts) reserve(name string, now time.Time, gap time.Duration) time.Time {
 	h := t.of(name, now)
 	at := later(now, later(h.next, h.until))
-	h.next = at.Add(max(t.rules.Gap, h.gap))
+	h.next = at.Add(max(gap, h.gap))
 	return at
 }
 

@@ -28,6 +28,22 @@ func TestHostsArePaced(t *testing.T) {
 	}
 }
 
+// A list of feeds that is new may be asked for faster, but not from a host that was
+// asked too much already.
+func TestIntroductionsAreCloser(t *testing.T) {
+	hosts := NewHosts(Rules{})
+	for n := range 60 {
+		if at := hosts.Introduce(example, noon); !at.Equal(noon.Add(time.Duration(n) * time.Second / 4)) {
+			t.Fatalf("request %d at %v", n, at)
+		}
+	}
+	hosts.Heard("other.example", status(429, time.Second), noon)
+	first := hosts.Introduce("other.example", noon)
+	if gap := hosts.Introduce("other.example", noon).Sub(first); gap != time.Minute {
+		t.Errorf("after a 429 %v apart", gap)
+	}
+}
+
 func TestHostsHaveFewRequestsAtATime(t *testing.T) {
 	hosts := NewHosts(Rules{PerHost: 2})
 	for n, want := range []bool{true, true, false} {
