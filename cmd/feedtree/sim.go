@@ -27,7 +27,7 @@ type simCmd struct {
 	WarmUp      time.Duration `help:"Time before anything is measured, 10m at most; default: the scenario's." placeholder:"TIME" env:"-"`
 	Span        time.Duration `help:"How long to measure, where a scenario goes by time; default: the scenario's." placeholder:"TIME" env:"-"`
 	Session     time.Duration `help:"Median time that a node stays, under churn." default:"1h" env:"-"`
-	Feeds       int           `help:"How many feeds the busiest nodes of idle and feeds are in." default:"5000" env:"-"`
+	Feeds       int           `help:"How many feeds the busiest nodes of idle and feeds are in; default: 5000." placeholder:"N" env:"-"`
 }
 
 // latencyFile is looked for where nothing else is said.

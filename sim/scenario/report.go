@@ -58,17 +58,18 @@ func (r *run) payloads(w *world) {
 	r.set("noise_share", ratio(a.noise, a.payload))
 }
 
-// warmth reports what the warm-up took.
+// warmth reports what the warm-up took, once it is over.
 func (r *run) warmth(w *world) {
 	nodes := float64(len(w.ids))
 	s := &w.settling
+	if w.load.warmUp.messages == 0 {
+		return // nobody knows yet what it ends at
+	}
 	if k := settled(s.penalties); k < len(s.penalties) {
 		r.set("warmup_rounds", float64(k))
 		r.set("messages_per_node_warmup", float64(s.sent[k])/nodes)
 	}
-	if w.load.warmUp.messages > 0 {
-		r.set("messages_per_node_warmup_all", float64(w.load.warmUp.messages)/nodes)
-	}
+	r.set("messages_per_node_warmup_all", float64(w.load.warmUp.messages)/nodes)
 	r.set("busiest_requests_per_round", float64(w.load.busiest))
 }
 

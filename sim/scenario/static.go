@@ -35,7 +35,9 @@ func (r *run) still(change func(*sim.TreesConfig)) error {
 		r.deliveries(w)
 		r.warmth(w)
 		r.plot(settlingFigure(w.settling.penalties))
-		r.plot(delayFigure(f.tally.delays, w.unicast(f)))
+		if f.tally.judged > 0 {
+			r.plot(delayFigure(f.tally.delays, w.unicast(f)))
+		}
 	}()
 	if err := w.warmUp(); err != nil {
 		return err

@@ -160,9 +160,11 @@ func (w *world) warmUp() error {
 	if len(w.feeds) > 0 {
 		w.watch(w.feeds[0])
 	}
-	err := w.advance("warm-up", w.run.cfg.WarmUp)
+	if err := w.advance("warm-up", w.run.cfg.WarmUp); err != nil {
+		return err
+	}
 	w.load.warmUp = w.load.all
-	return err
+	return nil
 }
 
 // items lets each feed publish n items at equal distances, in turn, and waits
