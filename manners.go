@@ -127,6 +127,9 @@ func (d *desk) answered(hosts []string, out fetch.Outcome) {
 	if len(hosts) > 0 && out.Host != "" && !slices.Contains(hosts, out.Host) {
 		d.unsaved = d.hosts.Heard(out.Host, out.Answer, wall) || d.unsaved
 	}
+	if d.unsaved && out.Result == nil {
+		d.node.background(d.node.saveHosts) // what success changes can wait
+	}
 }
 
 // await waits until a first request to hosts may begin, which it then has. One that

@@ -172,6 +172,11 @@ func TestA429HoldsForTheHost(t *testing.T) {
 	if f, _ := n.Feed(limited); f.NextPoll.Before(time.Now().Add(50 * time.Minute)) {
 		t.Errorf("asked again at %v", f.NextPoll)
 	}
+	eventually(t, "the pause is kept", func() bool { kept, ok, _ := n.Store().Setting(t.Context(), "hosts"); return ok && len(kept) > 10 })
+	again := o.start(t, func(c *feedtree.Config) { c.Store = n.Store() })
+	if _, err := again.Subscribe(t.Context(), o.base+"/new.xml"); !errors.As(err, &failed) || failed.Reason != fetch.Paused {
+		t.Errorf("a new feed of the host, after a restart: %v", err)
+	}
 }
 
 // A feed that is gone is asked for no more, and says so.
