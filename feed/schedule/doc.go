@@ -41,7 +41,7 @@
 // budget.
 //
 // What is weighed are lost items. A poll has a price, an hour that an item waits
-// another (0.007: six days are as bad as a loss), and the next poll is where
+// another (0.005: eight days are as bad as a loss), and the next poll is where
 // all costs together are least per item expected. What is expected:
 //
 //   - A mean number from the rate learned and the hours of the day learned.

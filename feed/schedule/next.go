@@ -9,7 +9,7 @@ import (
 // The zero Terms take the defaults.
 type Terms struct {
 	Poll  float64 // the price of a poll; 0: 0.005
-	Delay float64 // what it costs that an item waits an hour; 0: 0.007
+	Delay float64 // what it costs that an item waits an hour; 0: 0.005
 
 	// Others is what all feeds together have shown, as a first guess for one that
 	// has shown little.
@@ -20,7 +20,7 @@ type Terms struct {
 
 const (
 	pollPrice   = 0.005
-	delayPrice  = 0.007
+	delayPrice  = 0.005
 	longest     = 1000 // hours
 	doubtShape  = 1.0  // weight of a rate's prior, in bursts
 	growth      = 1.06 // steps of the search

@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"multicast/live/internal/wire"},
 	{"multicast/live", "multicast/gossip"},
 	{"multicast/conformance"},
-	{"sim"},
+	{"sim", "sim/polling"},
 	{"sim/scenario"},
 	{""},
 	{"proxy"},
