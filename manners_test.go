@@ -120,7 +120,7 @@ func TestNoPollBeforeTheOriginAllows(t *testing.T) {
 			eventually(t, "asked after the restart", func() bool { return len(o.times(path)) >= 2 })
 			eventually(t, "the answer is kept", func() bool { f, ok, _ := kept.Feed(t.Context(), url); return ok && !f.NotBefore.IsZero() })
 			n.Close()
-			n = o.start(t, same)
+			o.start(t, same)
 			eventually(t, "asked after another", func() bool { return len(o.times(path)) >= 3 })
 			at := o.times(path)
 			for i := 1; i < len(at); i++ {
@@ -231,7 +231,7 @@ func TestBadOriginsDisturbNobody(t *testing.T) {
 		},
 		"too large": raw("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", false),
 		"redirects": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
-		"refused":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://169.254.169.254/", 302) },
+		"refused":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound) },
 	}
 	urls := map[string]string{}
 	for reason := range bad {
