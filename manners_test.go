@@ -231,7 +231,9 @@ func TestBadOriginsDisturbNobody(t *testing.T) {
 		},
 		"too large": raw("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", false),
 		"redirects": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
-		"refused":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound) },
+		"refused": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
+		},
 	}
 	urls := map[string]string{}
 	for reason := range bad {
