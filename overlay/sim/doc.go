@@ -24,6 +24,8 @@
 //
 // Joins and lookups walk the tables of live nodes at once and report their
 // result after the time such a walk takes; their own messages are not events.
+// With [Tables].Joined tables are what that leaves: full where many nodes
+// belong, with gaps where a node had no luck, older nodes in more of them.
 //
 // # Invariants
 //
@@ -39,6 +41,10 @@
 //     none. Messages lost to [Faults] alone are not reported.
 //  5. NextHop names connected peers only, as far as the node can know.
 //
-// A node costs a few hundred bytes beside its table and what its host holds,
-// an event in flight some 70 bytes beside its message.
+// # Size
+//
+// A node costs some 600 bytes beside its table and what its host holds, and its
+// table four bytes per peer: 1.4 KB among a million. An event in flight takes 64
+// bytes beside its message. Who has whom in a table is kept only once a node
+// has died, at another four bytes per entry.
 package sim
