@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,15 +95,30 @@ func (c *carried) start(ctx context.Context, count int, on func(int)) error {
 			return err
 		}
 		if i%10 == 9 || i == count-1 { // all at once would dial each other to death
-			for _, n := range c.nodes {
-				if err := until(ctx, func() bool { return len(n.Connected()) >= min(len(c.nodes)-1, 8) }); err != nil {
-					return fmt.Errorf("the nodes do not meet: %w", err)
-				}
+			if err := c.meet(ctx); err != nil {
+				return err
 			}
 		}
 		on(i + 1)
 	}
 	return nil
+}
+
+// meet waits until every node has a neighbour, and a little while for more: on a busy
+// machine a node may know few until its routing table is refreshed, after a minute.
+func (c *carried) meet(ctx context.Context) error {
+	have := func(least int) func() bool {
+		return func() bool {
+			return !slices.ContainsFunc(c.nodes, func(n *kad.Node) bool { return len(n.Connected()) < min(len(c.nodes)-1, least) })
+		}
+	}
+	if err := until(ctx, have(1)); err != nil {
+		return fmt.Errorf("the nodes do not meet: %w", err)
+	}
+	soon, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	_ = until(soon, have(8))
+	return ctx.Err()
 }
 
 func (c *carried) seed() []string {
