@@ -7,8 +7,8 @@ import (
 
 const (
 	memory     = 60 * 24 // hours after which an observation counts 1/e
-	priorItems = 2.0     // a feed nobody knows has posted two items
-	priorSpan  = 48      // in two days: until it has shown less, it is worth asking
+	priorItems = 3.0     // a feed nobody knows has posted three items
+	priorSpan  = 72      // in three days: until it has shown less, it is worth asking
 	settled    = 7 * 24  // hours watched before a rate says what to expect
 	window     = 24      // hours over which bursts are measured
 	profile    = 60.0    // sessions after which a feed's hours are believed half
