@@ -80,19 +80,46 @@ func TestWithoutABudgetEachFeedHasItsOwnLimits(t *testing.T) {
 func TestNobodyIsPolledBeforeHisTime(t *testing.T) {
 	a := schedule.NewAgenda(start, schedule.Budget{Polls: 1000})
 	id := a.Add(schedule.Habit{}, 0, 0)
-	a.NotBefore(id, after(5))
-	if _, ok := a.Next(after(4.9)); ok {
+	a.NotBefore(id, after(50))
+	if _, ok := a.Next(after(49.9)); ok {
 		t.Fatal("polled before the time that the origin asked for")
 	}
-	if got, ok := a.Next(after(5)); !ok || got != id {
+	if got, ok := a.Next(after(50)); !ok || got != id {
 		t.Fatal("not polled at the time that the origin asked for")
 	}
-	a.Failed(id, after(9))
-	if _, ok := a.Next(after(8.9)); ok {
+	a.Failed(id, after(90))
+	if _, ok := a.Next(after(89.9)); ok {
 		t.Error("polled again too soon after a failure")
 	}
-	if _, ok := a.Next(after(9)); !ok {
+	if _, ok := a.Next(after(90)); !ok {
 		t.Error("not polled again after a failure")
+	}
+}
+
+// All feeds are due at once: only what the budget has saved goes out, and a clock
+// set back takes nothing of it away.
+func TestDueFeedsWaitForTheBudget(t *testing.T) {
+	a := schedule.NewAgenda(start, schedule.Budget{Polls: 24})
+	for range 100 {
+		a.Add(schedule.Habit{}, 0, 0)
+	}
+	take := func(h float64) (n int) {
+		for n < 100 {
+			if _, ok := a.Next(after(h)); !ok {
+				break
+			}
+			n++
+		}
+		return n
+	}
+	if first, second := take(0), take(1); first != 12 || second != 1 {
+		t.Errorf("half a day's budget of 24 and an hour's gave %d and %d polls", first, second)
+	}
+	if _, ok := a.Next(after(49)); !ok {
+		t.Fatal("a day's savings are worth no poll")
+	}
+	if _, ok := a.Next(after(1)); !ok {
+		t.Error("a clock set back two days took the savings")
 	}
 }
 
