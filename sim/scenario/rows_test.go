@@ -179,7 +179,12 @@ func TestRefused(t *testing.T) {
 		if _, known := available(); tc.cfg.Nodes == maxNodes && !known {
 			continue
 		}
-		_, err := static.Run(context.Background(), tc.cfg, func(stage string, _ float64) { t.Errorf("%+v runs: %s", tc.cfg, stage) })
+		ctx, cancel := context.WithCancel(context.Background())
+		_, err := static.Run(ctx, tc.cfg, func(stage string, _ float64) {
+			t.Errorf("%+v runs: %s", tc.cfg, stage)
+			cancel()
+		})
+		cancel()
 		for _, w := range tc.want {
 			if err == nil || !strings.Contains(err.Error(), w) {
 				t.Errorf("%+v: %v, which ought to say %q", tc.cfg, err, w)
