@@ -27,7 +27,8 @@ type simCmd struct {
 	WarmUp      time.Duration `help:"Time before anything is measured, 10m at most; default: the scenario's." placeholder:"TIME" env:"-"`
 	Span        time.Duration `help:"How long to measure, where a scenario goes by time; default: the scenario's." placeholder:"TIME" env:"-"`
 	Session     time.Duration `help:"Median time that a node stays, under churn." default:"1h" env:"-"`
-	Feeds       int           `help:"How many feeds the busiest nodes of idle and feeds are in; default: 5000." placeholder:"N" env:"-"`
+	Trace       string        `help:"Replay real feed documents of a directory: polling." placeholder:"DIR" type:"path" env:"-"`
+	Feeds       int           `help:"How many feeds the busiest nodes of idle and feeds are in, default 5000; or that are polled, default 1000." placeholder:"N" env:"-"`
 }
 
 // latencyFile is looked for where nothing else is said.
@@ -50,9 +51,15 @@ func (c simCmd) Run(ctx context.Context, t terminal) error {
 	if c.Scenario == "list" {
 		return listScenarios(t.Out)
 	}
+	if c.Scenario == pollingScenario {
+		if c.Nodes != 0 || len(c.Broken) > 0 || c.WarmUp != 0 || c.Span != 0 {
+			return coded{errors.New("polling has no nodes: of what a run is, it takes --feeds, --seed and --trace"), exitUsage}
+		}
+		return c.runPolling(ctx, t)
+	}
 	s, err := scenario.Find(c.Scenario)
 	if err != nil {
-		return coded{err, exitUsage}
+		return coded{fmt.Errorf("%w, %s", err, pollingScenario), exitUsage}
 	}
 	if err := c.prepare(); err != nil {
 		return err
@@ -66,10 +73,15 @@ func (c simCmd) Run(ctx context.Context, t terminal) error {
 	if err != nil && !result.Partial {
 		return fmt.Errorf("sim %s: %w", c.Scenario, err)
 	}
-	if err := c.write(t, result); err != nil {
+	return c.done(t, result, result.Partial)
+}
+
+// done shows and writes a result. One of a run that was cut short is no success.
+func (c simCmd) done(t terminal, r finding, partial bool) error {
+	if err := c.write(t, r); err != nil {
 		return err
 	}
-	if result.Partial {
+	if partial {
 		return errors.New("cut short: the figures are partial") // and no cancellation, which would be success
 	}
 	return nil
@@ -149,5 +161,6 @@ func listScenarios(w io.Writer) error {
 	for _, s := range scenario.All() {
 		fmt.Fprintf(t, "%s\t%s\n", s.Name, s.About)
 	}
+	fmt.Fprintf(t, "%s\t%s\n", pollingScenario, "what policies of polling lose and how long items wait, on feeds as Han measured them or real ones")
 	return t.Flush()
 }

@@ -22,7 +22,7 @@ func TestSimList(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	for _, name := range []string{"static", "serial", "groups", "churn", "kill", "repair", "idle", "droppers", "feeds", "imc05"} {
+	for _, name := range []string{"static", "serial", "groups", "churn", "kill", "repair", "idle", "droppers", "feeds", "imc05", "polling"} {
 		if !strings.Contains("\n"+out, "\n"+name+" ") {
 			t.Errorf("no %s in\n%s", name, out)
 		}
@@ -70,6 +70,26 @@ func TestSimWrites(t *testing.T) {
 	}
 }
 
+// The replays of polling are shown and written like scenarios.
+func TestSimPolling(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.json")
+	code, out, errs := simulate("polling", "--feeds", "40", "--json", file)
+	if code != 0 || !strings.Contains(out, "min-missing") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Scenario string
+		Rows     []struct{ Policy string }
+	}
+	if err := json.Unmarshal(doc, &r); err != nil || r.Scenario != "polling" || len(r.Rows) == 0 || r.Rows[0].Policy == "" {
+		t.Errorf("%v in %.300s", err, doc)
+	}
+}
+
 // What cannot be run says what, where and what to do, before anything takes
 // long.
 func TestSimBadInput(t *testing.T) {
@@ -83,7 +103,8 @@ func TestSimBadInput(t *testing.T) {
 		code int
 		want []string
 	}{
-		{[]string{"nope"}, exitUsage, []string{`"nope"`, "static, serial, groups, churn"}},
+		{[]string{"nope"}, exitUsage, []string{`"nope"`, "static, serial, groups, churn", "polling"}},
+		{[]string{"polling", "--nodes", "100"}, exitUsage, []string{"polling", "--feeds"}},
 		{[]string{}, exitUsage, []string{"<scenario>"}},
 		{[]string{"static", "--nodes", "10000000"}, exitFailed, []string{"needs about", "GiB", "fewer nodes"}},
 		{[]string{"static", "--nodes", "1"}, exitFailed, []string{"1 nodes", "10,000,000"}},
