@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -30,11 +31,17 @@ func (r relay) Routes(time.Duration)           {}
 func (r relay) Tick(time.Duration)             {}
 func (r relay) Deadline() time.Duration        { return sim.Never }
 
-// BenchmarkEvents measures events per second with 10,000 messages in flight
-// among 10,000 nodes.
+// BenchmarkEvents measures events per second with as many messages in flight as
+// there are nodes.
 func BenchmarkEvents(b *testing.B) {
-	net := sim.New(sim.Config[note]{Latency: sim.Plane(5*time.Millisecond, 80*time.Millisecond)})
-	ids := names(10000)
+	for _, nodes := range []int{10_000, 200_000} {
+		b.Run(strconv.Itoa(nodes), func(b *testing.B) { benchmarkEvents(b, nodes) })
+	}
+}
+
+func benchmarkEvents(b *testing.B, nodes int) {
+	net := sim.New(sim.Config[note]{Latency: sim.Plane(5*time.Millisecond, 80*time.Millisecond), Tables: sim.Tables{Bucket: 4}})
+	ids := names(nodes)
 	var hosts []relay
 	for _, id := range ids {
 		net.Add(id, func(ep *sim.Endpoint[note]) sim.Host[note] {
@@ -60,7 +67,7 @@ func BenchmarkBuild(b *testing.B) {
 		name   string
 		nodes  int
 		joined bool
-	}{{"drawn/10000", 10000, false}, {"drawn/100000", 100000, false}, {"joined/10000", 10000, true}} {
+	}{{"drawn/10000", 10000, false}, {"drawn/100000", 100000, false}, {"joined/10000", 10000, true}, {"joined/100000", 100000, true}} {
 		b.Run(bc.name, func(b *testing.B) {
 			ids := names(bc.nodes)
 			var before, after runtime.MemStats
