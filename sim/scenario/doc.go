@@ -20,6 +20,10 @@
 //     item is published and up a minute later, connected or not. Coverage is the
 //     part of the due that got it in time. There is no HTTP here.
 //
+//   - Where nodes die, items come in pairs, 50 ms apart: who missed the first has
+//     to find it in a buffer behind the second. "repair" in [Config.Broken] leaves
+//     buffers of one event, and those rows fail.
+//
 // # Measures
 //
 // RAD and RMD are Scribe's relative delay penalties: the mean (largest) delay
@@ -36,6 +40,12 @@
 // Redundant copies are payloads sent to members beyond one for each delivery.
 // Noise is payload bytes sent to nodes that are not members, root replicas
 // included. Control messages are all but events.
+//
+// # What is not measured
+//
+// Droppers are placed at random, the root among them, from the beginning. The
+// simulator asks who drops when a node starts; droppers in exactly the interior
+// places of a tree that has grown would need it to ask later.
 //
 // # Invariants
 //
