@@ -12,10 +12,13 @@
 //
 //   - All nodes run the protocol as shipped, with its default configuration and
 //     routing tables as joins leave them. Only [Config.Broken] changes it.
+//
 //   - Publishers are members drawn at random. Their events promise a next one
 //     within [TTL]; they send heartbeats when there is no news.
+//
 //   - Members join over a minute. What happens until [Config.WarmUp] has passed
 //     is warm-up; its messages are counted, its deliveries are not.
+//
 //   - An item is due at every member, the publisher apart, that is up when the
 //     item is published and up a minute later, connected or not. Coverage is the
 //     part of the due that got it in time. There is no HTTP here.
