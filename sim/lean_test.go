@@ -37,6 +37,9 @@ func TestLeanWorldIsTheSame(t *testing.T) {
 			w.Publish(g, ids[3], 0)
 			w.RunFor(5 * time.Second)
 		}
+		w.RunFor(5 * time.Minute) // what nobody has is given up
+		w.Publish(g, ids[3], 0)
+		w.RunFor(5 * time.Second)
 		return w, s, g
 	}
 	full, saw, g := run(false)

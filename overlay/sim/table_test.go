@@ -203,3 +203,57 @@ func TestTablesAfterPartition(t *testing.T) {
 		}
 	}
 }
+
+// A peer that comes back before it is given up takes its old place, in buckets
+// that are full too.
+func TestPeerComesBackIntoAFullBucket(t *testing.T) {
+	ids := names(100)
+	w := newWorld(sim.Config[note]{Tables: sim.Tables{Bucket: 4, Refresh: 24 * time.Hour}}, plain, ids...)
+	back := ids[7]
+	knows := func() (holders []overlay.ID) {
+		for _, id := range ids {
+			if next, ok := w.toys[id].net.NextHop(back.Key()); ok && next == back {
+				holders = append(holders, id)
+			}
+		}
+		return holders
+	}
+	before := knows()
+	w.Crash(back)
+	w.Run(time.Minute)
+	if len(before) < 3 || len(knows()) != 0 {
+		t.Fatalf("known to %d, %d a minute after its crash", len(before), len(knows()))
+	}
+	w.Restart(back)
+	for _, id := range before {
+		w.send(back, id, 1)
+	}
+	w.Run(time.Minute + time.Second)
+	for _, id := range before {
+		if !slices.Contains(knows(), id) {
+			t.Errorf("%s has met it again and does not route to it", id)
+		}
+	}
+}
+
+// A lookup asks each node once at the most, those that do not answer too:
+// everybody goes on naming them.
+func TestLookupAsksTheDeadOnce(t *testing.T) {
+	ids := names(20)
+	w := newWorld(sim.Config[note]{}, plain, ids...)
+	w.Run(time.Second)
+	for _, id := range ids[5:] {
+		w.Crash(id)
+	}
+	before, found := w.Counts().Queries, 0
+	w.Call(ids[0], func(time.Duration) {
+		w.toys[ids[0]].net.Lookup(key(1), func(_ time.Duration, near []overlay.ID, _ bool) { found = len(near) })
+	})
+	if asked := w.Counts().Queries - before; asked > 19 || asked < 4 {
+		t.Errorf("%d queries to 19 nodes", asked)
+	}
+	w.Run(time.Minute)
+	if found != 4 {
+		t.Errorf("%d nodes found, 4 live", found)
+	}
+}
