@@ -19,6 +19,8 @@ const (
 	maxID      = 64
 	maxAddrs   = 4 // of each node named
 	maxAddr    = 128
+	coordBytes = 24      // of a coordinate
+	maxMicros  = 1 << 40 // twelve days: far from where adding to a delay overflows
 )
 
 // field bounds one field of a message on the wire: how often it may occur,
@@ -48,6 +50,9 @@ var (
 
 	nodeShape = shape{1: {times: 1, need: true, least: 1, most: maxID}, 2: {times: maxAddrs, least: 1, most: maxAddr}}
 
+	standShape = shape{1: number, 2: number, 3: number, 4: number, 5: {times: 1, least: coordBytes, most: coordBytes}}
+	standMost  = 80
+
 	frameShape = shape{
 		1: number, 2: number, 3: number, 4: number, 5: number, 6: number,
 		7: {times: 1, least: 32, most: 32},
@@ -61,6 +66,9 @@ var (
 		18: headsField,
 		19: {times: maxEntries, least: 34, most: 8 << 10, inside: entryShape},
 		20: number, 21: number,
+		22: {times: 1, most: standMost, inside: standShape},
+		23: {times: maxPath + maxPeers, most: standMost, inside: standShape},
+		24: number,
 	}
 )
 
@@ -68,7 +76,7 @@ var (
 // it is within its bounds. What passes unmarshals into memory proportional to
 // the frame.
 func (s shape) census(b []byte) reason {
-	var seen [24]int
+	var seen [32]int
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 || typ == protowire.StartGroupType {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 	"testing/quick"
+	"time"
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/live/internal/wire"
@@ -22,7 +23,7 @@ func nowhere(overlay.ID) [][]byte { return nil }
 // within makes any message one that a node may send: types known, lists and
 // IDs within the caps, no list empty but not nil, an event where one belongs.
 func within(m tree.Message) tree.Message {
-	m.Type = m.Type%tree.Held + 1
+	m.Type = m.Type%tree.Crown + 1
 	m.Via %= multicast.ViaLazy + 1
 	m.Path, m.Peers = idsWithin(m.Path, maxPath), idsWithin(m.Peers, maxPeers)
 	m.From, m.To, m.Stamp = m.From&maxNumber, m.To&maxNumber, stampsMasked(m.Stamp)[0]
@@ -31,12 +32,33 @@ func within(m tree.Message) tree.Message {
 	for i := range m.Entries {
 		m.Entries[i].Heads = stampsMasked(cut(m.Entries[i].Heads, maxHeads)...)
 	}
+	m.RTT = m.RTT.Abs().Truncate(time.Microsecond) % time.Hour
+	if m.Self != nil {
+		own := standWithinBounds(*m.Self)
+		m.Self = &own
+	}
+	m.Posts = cut(m.Posts, len(m.Path)+len(m.Peers))
+	if k := len(m.Path) + len(m.Peers); k == 0 || len(m.Posts) < k {
+		m.Posts = nil
+	}
+	for i := range m.Posts {
+		m.Posts[i] = standWithinBounds(m.Posts[i])
+	}
 	if m.Type != tree.Data {
 		m.Event = nil
 	} else {
 		m.Event = &multicast.Event{Body: []byte("a body")}
 	}
 	return m
+}
+
+func standWithinBounds(s tree.Standing) tree.Standing {
+	s.Delay = s.Delay.Abs().Truncate(time.Microsecond) % time.Hour
+	for i := range s.At.At {
+		s.At.At[i] %= 60_000_000
+	}
+	s.At.Height, s.At.Err = s.At.Height&0xffffff, s.At.Err&0x1ff+1
+	return s
 }
 
 func stampsMasked(stamps ...multicast.Stamp) []multicast.Stamp {
@@ -107,6 +129,9 @@ func TestEveryFieldOfAMessageIsSent(t *testing.T) {
 			}
 			v.Set(random)
 		}
+		if name == "Posts" {
+			m.Path = slices.Repeat([]overlay.ID{"n"}, len(m.Posts))
+		}
 		if name == "Event" {
 			m.Type = tree.Data
 		} else if name != "Type" {
@@ -138,6 +163,7 @@ func TestFieldsOfWireAreAllBounded(t *testing.T) {
 	check(&wire.Stamp{}, stampShape)
 	check(&wire.Entry{}, entryShape)
 	check(&wire.Node{}, nodeShape)
+	check(&wire.Standing{}, standShape)
 }
 
 func TestAddressesTravelWithTheNodesNamed(t *testing.T) {
@@ -243,21 +269,29 @@ func TestBadFramesAreRefusedByReason(t *testing.T) {
 		frame []byte
 		want  reason
 	}{
-		"nothing":         {nil, frameType},
-		"garbage":         {[]byte("GET / HTTP/1.1\r\n\r\n"), frameMalformed},
-		"truncated":       {ping(func(f *wire.Frame) { f.Group = g })[:10], frameMalformed},
-		"too large":       {make([]byte, MaxFrame+1), frameTooLarge},
-		"type 0":          {frame(&wire.Frame{Ver: 1}), frameType},
-		"a later type":    {frame(&wire.Frame{Type: uint32(tree.Held) + 1}), frameType},
-		"type 257":        {frame(&wire.Frame{Type: 257}), frameType},
-		"a field twice":   {twice, frameTooMany},
-		"a group":         {protowire.AppendTag(nil, 30, protowire.StartGroupType), frameMalformed},
-		"group of 31":     {ping(func(f *wire.Frame) { f.Group = g[1:] }), frameBounds},
-		"flags of 9 bits": {ping(func(f *wire.Frame) { f.Flags = 256 }), frameBounds},
-		"via unknown":     {ping(func(f *wire.Frame) { f.Via = uint32(multicast.ViaLazy) + 1 }), frameBounds},
-		"hops of 9 bits":  {ping(func(f *wire.Frame) { f.Hops = 256 }), frameBounds},
-		"huge seq":        {ping(func(f *wire.Frame) { f.Heads = []*wire.Stamp{{Source: g, Seq: 1 << 53}} }), frameBounds},
-		"huge epoch":      {ping(func(f *wire.Frame) { f.Stamp = &wire.Stamp{Source: g, Epoch: 1 << 53} }), frameBounds},
+		"nothing":       {nil, frameType},
+		"garbage":       {[]byte("GET / HTTP/1.1\r\n\r\n"), frameMalformed},
+		"truncated":     {ping(func(f *wire.Frame) { f.Group = g })[:10], frameMalformed},
+		"too large":     {make([]byte, MaxFrame+1), frameTooLarge},
+		"type 0":        {frame(&wire.Frame{Ver: 1}), frameType},
+		"a later type":  {frame(&wire.Frame{Type: uint32(tree.Crown) + 1}), frameType},
+		"type 257":      {frame(&wire.Frame{Type: 257}), frameType},
+		"a field twice": {twice, frameTooMany},
+		"a group":       {protowire.AppendTag(nil, 30, protowire.StartGroupType), frameMalformed},
+		"nowhere on earth": {ping(func(f *wire.Frame) {
+			f.Self = &wire.Standing{At: slices.Repeat([]byte{0x7f}, coordBytes)}
+		}), frameBounds},
+		"half a coordinate": {ping(func(f *wire.Frame) { f.Self = &wire.Standing{At: make([]byte, coordBytes/2)} }), frameBounds},
+		"years of delay":    {ping(func(f *wire.Frame) { f.Self = &wire.Standing{Delay: maxMicros + 1} }), frameBounds},
+		"years away":        {ping(func(f *wire.Frame) { f.Rtt = maxMicros + 1 }), frameBounds},
+		"heavier than all":  {ping(func(f *wire.Frame) { f.Self = &wire.Standing{Weight: 1 << 32} }), frameBounds},
+		"posts of nobody":   {ping(func(f *wire.Frame) { f.Posts = []*wire.Standing{{Weight: 1}} }), frameMalformed},
+		"group of 31":       {ping(func(f *wire.Frame) { f.Group = g[1:] }), frameBounds},
+		"flags of 9 bits":   {ping(func(f *wire.Frame) { f.Flags = 256 }), frameBounds},
+		"via unknown":       {ping(func(f *wire.Frame) { f.Via = uint32(multicast.ViaLazy) + 1 }), frameBounds},
+		"hops of 9 bits":    {ping(func(f *wire.Frame) { f.Hops = 256 }), frameBounds},
+		"huge seq":          {ping(func(f *wire.Frame) { f.Heads = []*wire.Stamp{{Source: g, Seq: 1 << 53}} }), frameBounds},
+		"huge epoch":        {ping(func(f *wire.Frame) { f.Stamp = &wire.Stamp{Source: g, Epoch: 1 << 53} }), frameBounds},
 		"huge beat": {ping(func(f *wire.Frame) {
 			f.Entries = []*wire.Entry{{Group: g, Heads: []*wire.Stamp{{Source: g, Beat: 1 << 53}}}}
 		}), frameBounds},
@@ -335,7 +369,7 @@ func allocated(f func()) uint64 {
 // sent on unchanged.
 func FuzzDecode(f *testing.F) {
 	rng := rand.New(rand.NewSource(3))
-	for typ := tree.Join; typ <= tree.Held; typ++ {
+	for typ := tree.Join; typ <= tree.Crown; typ++ {
 		random, _ := quick.Value(reflect.TypeFor[tree.Message](), rng)
 		m := within(random.Interface().(tree.Message))
 		m.Type, m.Event = typ, nil

@@ -2,6 +2,7 @@ package live
 
 import (
 	"math"
+	"time"
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/live/internal/wire"
@@ -57,6 +58,11 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 		To:     f.To,
 		Heads:  stampsIn(f.Heads),
 	}
+	m.RTT = time.Duration(f.Rtt) * time.Microsecond
+	if f.Self != nil {
+		own := standIn(f.Self)
+		m.Self = &own
+	}
 	copy(m.Group[:], f.Group)
 	if len(f.Event) > 0 {
 		m.Event = &multicast.Event{Body: f.Event}
@@ -64,6 +70,12 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 	contacts, r := nodesIn(&f, m)
 	for _, e := range f.Entries {
 		m.Entries = append(m.Entries, entryIn(e))
+	}
+	for _, s := range f.Posts {
+		m.Posts = append(m.Posts, standIn(s))
+	}
+	if k := len(m.Posts); r == "" && k != 0 && k != len(m.Path) && k != len(m.Path)+len(m.Peers) {
+		r = frameMalformed
 	}
 	if r == "" && (m.Event != nil) != (m.Type == tree.Data) {
 		r = frameMalformed
@@ -111,8 +123,14 @@ func nodesIn(f *wire.Frame, m *tree.Message) ([]contact, reason) {
 // are narrowed and added to from here on.
 func numbersWithin(f *wire.Frame) bool {
 	if max(f.Flags, f.Reason, f.Hops, f.Want) > math.MaxUint8 || f.Via > uint32(multicast.ViaLazy) ||
-		max(f.From, f.To) > maxNumber || !stampWithin(f.Stamp) || !stampsWithin(f.Heads) {
+		max(f.From, f.To) > maxNumber || !stampWithin(f.Stamp) || !stampsWithin(f.Heads) ||
+		f.Rtt > maxMicros || !standWithin(f.Self) {
 		return false
+	}
+	for _, s := range f.Posts {
+		if !standWithin(s) {
+			return false
+		}
 	}
 	for _, e := range f.Entries {
 		if e.Flags > math.MaxUint8 || !stampsWithin(e.Heads) {

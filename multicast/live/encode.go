@@ -78,6 +78,15 @@ func encodeOne(m *tree.Message, addrs addressBook) ([]byte, error) {
 		f.Event = m.Event.Body
 	}
 	f.Nodes, f.Path, f.Peers = nodesOut(m, addrs)
+	f.Rtt = micros(m.RTT)
+	if m.Self != nil {
+		f.Self = standOut(*m.Self)
+	}
+	if len(m.Posts) == len(m.Path)+len(m.Peers) || len(m.Posts) == len(m.Path) {
+		for _, s := range m.Posts {
+			f.Posts = append(f.Posts, standOut(s))
+		}
+	}
 	for i := range m.Entries {
 		e := &m.Entries[i]
 		f.Entries = append(f.Entries, &wire.Entry{

@@ -28,8 +28,12 @@ func (n *Node) onJoin(from overlay.ID, m *Message) {
 		g = n.group(m.Group)
 	}
 	n.touch(g)
-	if reason := n.mayAdopt(g, from, m); reason != 0 {
-		n.refuse(from, m, reason, n.downhill(g, from, reason))
+	reason, makesRoom := n.mayAdopt(g, from, m), false
+	if reason == Full {
+		makesRoom = n.displace(g, from, m)
+	}
+	if reason != 0 && !makesRoom {
+		n.refuse(from, m, reason, n.downhill(g, from, m, reason))
 		n.dropIfIdle(g)
 		return
 	}
@@ -41,8 +45,11 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 	detached := m.Flags&Detached != 0
 	switch {
 	case g.place.parent == from || slices.Contains(g.place.path, from):
-		if !detached {
+		switch {
+		case !detached:
 			return Loop
+		case n.crowns(g):
+			return 0
 		}
 		n.reseat(g)
 		return Busy
@@ -52,7 +59,7 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		return Busy
 	case g.child(from) >= 0:
 		return 0
-	case len(g.links.children) >= n.cfg.Children || n.held >= n.cfg.AllChildren:
+	case len(g.links.children) >= n.cfg.Children-n.spare() || n.held >= n.cfg.AllChildren:
 		return Full
 	}
 	return 0
@@ -60,22 +67,24 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 
 func (n *Node) refuse(to overlay.ID, m *Message, why Reason, try []overlay.ID) {
 	n.count.Refused++
-	n.send(to, &Message{Type: Refuse, Group: m.Group, Edge: m.Edge, Reason: why, Peers: try})
+	own := Standing{At: n.at.Coord}
+	n.send(to, &Message{Type: Refuse, Group: m.Group, Edge: m.Edge, Reason: why, Peers: try, Self: &own})
 }
 
 // downhill proposes where a joiner that was refused for lack of room finds
-// some: the children, in random order, so that the tree below fills evenly.
-func (n *Node) downhill(g *group, from overlay.ID, why Reason) []overlay.ID {
-	if why != Full {
+// some: the lightest children, so that the tree below fills evenly.
+func (n *Node) downhill(g *group, from overlay.ID, m *Message, why Reason) []overlay.ID {
+	if why != Full || m.Flags&Better != 0 {
 		return nil
 	}
 	var ids []overlay.ID
-	for _, c := range g.links.children {
-		if c.id != from {
+	if s := m.Self; s != nil && s.At.Known() && s.At.Err <= errTrusted {
+		for _, c := range n.nearest(g, from, s.At) {
 			ids = append(ids, c.id)
 		}
+	} else {
+		ids = n.lightest(g, from)
 	}
-	ids = n.sample(ids)
 	if g.place.parent != "" {
 		ids = append(ids, g.place.parent)
 	}
@@ -89,11 +98,20 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 	}
 	n.dropLazy(g, from, true)
 	g.place.sent++
-	g.links.children = append(g.links.children, child{id: from, edge: m.Edge, ver: g.place.sent, since: n.step.now})
+	c := child{id: from, edge: m.Edge, ver: g.place.sent, since: n.step.now}
+	if m.Self != nil {
+		c.stand = *m.Self
+	}
+	g.links.children = append(g.links.children, c)
 	n.held++
 	n.tie(from, g, edgeDigest(g.id, m.Edge, n.self))
-	n.send(from, &Message{Type: Ack, Group: g.id, Edge: m.Edge, Ver: g.place.sent, Flags: n.pathFlags(g),
-		Path: n.pathDown(g), Heads: g.heads(), Peers: n.sample(g.links.lazy)})
+	ack := &Message{Type: Ack, Group: g.id, Edge: m.Edge, Ver: g.place.sent, Flags: n.pathFlags(g),
+		Path: n.pathDown(g), Posts: n.standsDown(g), Heads: g.heads(), Peers: n.sample(g.links.lazy)}
+	if g.links.swap.by == from {
+		ack.Flags |= Confirm
+	}
+	n.send(from, ack)
+	n.reckon(g)
 	n.catchUp(g, from, m)
 	n.learn(g, from, m.Heads, reorderWait)
 	if g.seek.target == from {
@@ -120,15 +138,26 @@ func (n *Node) announce(g *group) {
 		return
 	}
 	g.place.sent++
-	path := n.pathDown(g)
+	g.place.passed, g.place.sized = n.delay(g), g.size()
+	path, stands := n.pathDown(g), n.standsDown(g)
 	for i := range g.links.children {
-		n.sendPath(g, &g.links.children[i], path)
+		n.sendPath(g, &g.links.children[i], path, stands)
 	}
 }
 
-func (n *Node) sendPath(g *group, c *child, path []overlay.ID) {
+func (n *Node) sendPath(g *group, c *child, path []overlay.ID, stands []Standing) {
 	c.ver = g.place.sent
-	n.send(c.id, &Message{Type: Path, Group: g.id, Edge: c.edge, Ver: c.ver, Flags: n.pathFlags(g), Path: path})
+	n.send(c.id, &Message{Type: Path, Group: g.id, Edge: c.edge, Ver: c.ver, Flags: n.pathFlags(g), Path: path, Posts: stands})
+}
+
+// worthTelling reports whether the delay to here, or the size of the tree,
+// changed so much that the nodes below should hear of it.
+func (n *Node) worthTelling(g *group) bool {
+	if size := g.size(); size > 2*g.place.sized || size < g.place.sized/2 {
+		return true
+	}
+	d := (n.delay(g) - g.place.passed).Abs()
+	return d > gainLeast && d > g.place.passed/gainPart
 }
 
 // cutChild ends the edge to a child on this side.
@@ -137,4 +166,8 @@ func (n *Node) cutChild(g *group, i int) {
 	g.links.children = slices.Delete(g.links.children, i, i+1)
 	n.held--
 	n.untie(c.id, g, edgeDigest(g.id, c.edge, n.self))
+	if g.links.swap.by == c.id || g.links.swap.victim == c.id {
+		g.links.swap = swap{}
+	}
+	n.reckon(g)
 }

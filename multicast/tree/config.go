@@ -44,23 +44,26 @@ func (c Config) withDefaults() Config {
 
 // Times that follow from how networks behave rather than from anybody's wish.
 const (
-	tellAfter   = 150 * time.Millisecond // heads are collected for this long, then told together
-	reorderWait = 100 * time.Millisecond // a gap may close by itself when messages overtake each other
-	lazyWait    = 500 * time.Millisecond // a head heard from a lazy link may only be ahead of the payload
-	pullWait    = time.Second            // an answer to a pull is due
-	expectWait  = time.Second            // data sent is acknowledged by heads within this, or the neighbour is pinged
-	rootCheck   = 5 * time.Second        // a new root looks again for somebody closer; doubles up to
-	rootCheckTo = time.Minute
-	retryFrom   = 300 * time.Millisecond // a failed search for a parent starts again; doubles up to
-	retryTo     = 20 * time.Second
-	walkFrom    = 500 * time.Millisecond // a member short of lazy links sends a walk; doubles up to
-	walkTo      = time.Minute
-	avoidFor    = 10 * time.Minute // a parent that did not forward is not asked again
-	maxPath     = 48               // a longer way to the top is a loop that nobody saw closing
-	walkHops    = 7                // steps of a walk; it may end once no more than walkAccept are left
-	walkAccept  = 3
-	blameLimit  = 3 // items a parent may be late with, in a row, before it is left
-	pullMax     = 64
-	pullRounds  = 6 // rounds of asking everybody for what is missing, 2 s to a minute apart
-	receiptHops = 3 // receipts are asked for this many edges around the source
+	tellAfter    = 150 * time.Millisecond // heads are collected for this long, then told together
+	reorderWait  = 100 * time.Millisecond // a gap may close by itself when messages overtake each other
+	lazyWait     = 500 * time.Millisecond // a head heard from a lazy link may only be ahead of the payload
+	pullWait     = time.Second            // an answer to a pull is due
+	expectWait   = time.Second            // data sent is acknowledged by heads within this, or the neighbour is pinged
+	rootCheck    = 5 * time.Second        // a new root looks again for somebody closer; doubles up to
+	rootCheckTo  = time.Minute
+	rootTerm     = 3 * time.Minute        // a root below a publisher is root for this long, unless told again
+	claimWait    = 500 * time.Millisecond // a publisher looks for the top after this; claims are heeded no faster
+	retryFrom    = 300 * time.Millisecond // a failed search for a parent starts again; doubles up to
+	retryTo      = 20 * time.Second
+	walkFrom     = 500 * time.Millisecond // a member short of lazy links sends a walk; doubles up to
+	walkTo       = time.Minute
+	compareEvery = 2                // keep-alives' time after which heads carry the digests of one
+	avoidFor     = 10 * time.Minute // a parent that did not forward is not asked again
+	maxPath      = 48               // a longer way to the top is a loop that nobody saw closing
+	walkHops     = 5                // steps of a walk; it may end once no more than walkAccept are left
+	walkAccept   = 2
+	blameLimit   = 3 // items a parent may be late with, in a row, before it is left
+	pullMax      = 64
+	pullRounds   = 6 // rounds of asking everybody for what is missing, 2 s to a minute apart
+	receiptHops  = 3 // receipts are asked for this many edges around the source
 )

@@ -21,9 +21,24 @@
 // instead. Members and forwarders are equal but for deliveries; a forwarder
 // that serves nobody leaves.
 //
+// The root is where the overlay's routes end. It is the top of the tree too,
+// unless a publisher that promises heartbeats claims that place: its events then
+// need no way up first, and the root only passes joiners on (see root.go).
+//
 // Events flow along edges in both directions, away from where they came: a
-// publisher anywhere in the tree reaches everybody without a detour over the
-// root, and a part of the tree that lost its root still carries events.
+// source anywhere in the tree reaches everybody without a detour over the top,
+// and a part of the tree that lost its top still carries events.
+//
+// # Delay
+//
+// Kademlia's hops are random in latency, so the places that routes give are only
+// the first ones. A node tells how it stands: the delay from the top, how many
+// nodes are below it, how much room it has, where it is by its Vivaldi
+// coordinate. Every node looks for a better parent now and then (improve.go); a
+// full one makes room for a joiner if the delays of all concerned, each counted
+// by the nodes below it, add up to less (displace.go). One of its 16 places is
+// kept for such swaps, so that nobody is without a parent while they last.
+// What is told is hearsay: it proposes whom to ask; round trips are measured.
 //
 // # Edges
 //
@@ -55,6 +70,12 @@
 // which in a large group would have to hold links to everybody. A link to a
 // member that shares this node's parent is refused unless that is the top.
 //
+// A publisher does not reverse the edges on its path when it becomes the top:
+// the top of the day joins it, and the nodes between find their places by the
+// rule that everybody follows. Sources other than the top do not send straight
+// to it: events take the tree's edges from where they are, which costs a tenth
+// more delay and needs no connection beside the tree.
+//
 // # Invariants
 //
 //  1. An event of (source, epoch, seq) is delivered at most once per join.
@@ -63,9 +84,11 @@
 //  3. A node is on its own way to the top only until the first message about it.
 //  4. Children are at most Config.Children per group and Config.AllChildren in
 //     all; buffers, lines, lazy links and groups are bounded too.
-//  5. What is hearsay (heads told by neighbours) moves nothing but a question
+//  5. A node has one parent at a time from the first to the last day of its
+//     membership, but for failures: moves and swaps make the new edge first.
+//  6. What is hearsay (heads told by neighbours) moves nothing but a question
 //     to who told it. Only verified stamps open a gap or end an epoch.
 //
 // Who relies on them: 1 the node's store, 2 and 3 everybody above, 4 the
-// operator, 5 whoever has a liar for a neighbour.
+// operator, 5 the reader, 6 whoever has a liar for a neighbour.
 package tree

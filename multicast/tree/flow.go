@@ -80,7 +80,7 @@ func (n *Node) lineFor(g *group, s multicast.Stamp) *line {
 		g.lines = append(g.lines, l)
 	}
 	switch {
-	case l.epoch == 0 && s.Heartbeat():
+	case l.epoch == 0 && s.Heartbeat() && (l.old || g.fresh):
 		l.startFresh(s.Epoch, s.Seq)
 		l.need = s.Seq + 1 // what was before one came is not missed
 	case l.epoch == 0 && l.old:
@@ -208,7 +208,7 @@ func (n *Node) askOn(g *group, ev *multicast.Event, a arrival) {
 			left--
 		}
 	}
-	if g.place.root && !a.replica && left > 0 {
+	if g.isRoot(n.step.now) && !a.replica && left > 0 {
 		n.replicate(g, ev, a)
 	}
 }
@@ -259,7 +259,7 @@ func (n *Node) hand(g *group, l *line, ev *multicast.Event, a arrival) {
 		n.step.out.Deliveries = append(n.step.out.Deliveries, multicast.Delivery{
 			Event: *ev, From: a.from, Via: a.via, Hops: int(a.hops), Cursor: l.cursor()})
 	case ev.Stamp.Heartbeat():
-	case g.place.root || a.replica:
+	case g.isRoot(n.step.now) || a.replica:
 		g.lease = n.step.now + n.cfg.Lease
 		n.step.out.Kept = append(n.step.out.Kept, *ev)
 	}
@@ -287,7 +287,7 @@ func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 		n.tell(id, g)
 	}
 	n.tell(a.from, g)
-	if g.place.root && !a.replica && !ev.Stamp.Heartbeat() {
+	if g.isRoot(n.step.now) && !a.replica && !ev.Stamp.Heartbeat() {
 		n.replicate(g, ev, a)
 	}
 }
@@ -317,6 +317,7 @@ func (n *Node) publish(in Input) {
 		l.own, l.overdue, l.beatAt = true, 0, 0
 		if in.Event.TTL > 0 {
 			l.beatAt = n.step.now + in.Event.TTL - in.Event.TTL/10
+			n.wantTop(g)
 		}
 	}
 	n.needPlace(g)

@@ -15,10 +15,13 @@ type group struct {
 	member bool
 	fresh  bool // joined without a cursor and adopted by nobody since: lines met now are old
 	place  place
+	duty   duty
 	avoid  avoided
 	seek   seek
+	tune   tune
 	links  links
 	lines  []*line
+	latest []multicast.Stamp // their heads as told last
 	buffer buffer
 	lease  time.Duration // until when the group is kept for nobody; 0: it is not
 	alarm  alarm
@@ -27,25 +30,41 @@ type group struct {
 
 // place is where the node hangs in the tree.
 //
-// Invariants: a root has no parent; with a parent, path ends with it; path
-// never contains the node itself.
+// Invariants: the top has no parent; with a parent, path ends with it; path
+// never contains the node itself; stands is empty or as long as path.
 type place struct {
 	parent   overlay.ID
 	edge     uint64
 	ver      uint64 // of the last path the parent sent
 	sent     uint64 // of the last path sent to children
-	root     bool
-	attached bool // the way to the top ends at a confirmed root
+	top      bool   // nobody is above, and that is confirmed
+	attached bool   // the way up ends at a confirmed top
 	path     []overlay.ID
-	check    time.Duration // root: when to look for somebody closer
-	pause    time.Duration // root: the pause after that
+	stands   []Standing
+	rtt      time.Duration // to the parent
+	told     Standing      // what the parent was told last
+	passed   time.Duration // the delay that children were told last
+	sized    uint32        // and the size of the tree
+	loadAt   time.Duration // when the parent is told again
 	since    time.Duration
 	blame    int // items in a row that came around the parent
+}
+
+// duty is what the nodes at the upper end look after. The root is where the
+// overlay's routes end. It is the top of the tree too, unless a publisher is.
+type duty struct {
+	root    bool
+	until   time.Duration // of a root below a publisher: until when it was told so; 0: for good
+	check   time.Duration // top, publisher: when to look around again
+	pause   time.Duration // and the pause after that
+	claimed time.Duration // when this node, a publisher, claimed the top last
+	heeded  time.Duration // when another's claim was heeded last
 }
 
 // links are the node's neighbours below and beside it.
 type links struct {
 	children []child
+	swap     swap
 	lazy     []overlay.ID
 	walkAt   time.Duration
 	pause    time.Duration
@@ -56,6 +75,7 @@ type child struct {
 	edge  uint64
 	ver   uint64 // of the last path sent
 	since time.Duration
+	stand Standing // as it told last
 }
 
 func (g *group) child(id overlay.ID) int {
@@ -78,20 +98,31 @@ func (g *group) line(s multicast.Source) *line {
 	return nil
 }
 
-// heads lists the heads of all lines, for joins, acks and lazy links.
+// heads lists the heads of all lines, for joins, acks and lazy links. The list
+// is shared by everybody who was told the same, and never modified.
 func (g *group) heads() []multicast.Stamp {
-	var hs []multicast.Stamp
+	known, same := 0, true
 	for _, l := range g.lines {
 		if l.epoch != 0 || l.high != 0 {
-			hs = append(hs, l.head())
+			same = same && known < len(g.latest) && g.latest[known] == l.head()
+			known++
 		}
 	}
-	return hs
+	if same && known == len(g.latest) {
+		return g.latest
+	}
+	g.latest = make([]multicast.Stamp, 0, known)
+	for _, l := range g.lines {
+		if l.epoch != 0 || l.high != 0 {
+			g.latest = append(g.latest, l.head())
+		}
+	}
+	return g.latest
 }
 
 // cursor lists how far each line is unbroken.
 func (g *group) cursor() []multicast.Stamp {
-	hs := g.heads()
+	hs := slices.Clone(g.heads())
 	for i := range hs {
 		hs[i].Seq = g.line(hs[i].Source).cursor()
 	}
@@ -105,15 +136,16 @@ func (g *group) idle(now time.Duration) bool {
 
 // when is the earliest time at which the group wants to be woken.
 func (g *group) when() time.Duration {
-	at := min(orNever(g.seek.at), orNever(g.links.walkAt), orNever(g.lease))
-	if g.place.root {
-		at = min(at, orNever(g.place.check))
-	}
+	at := min(orNever(g.seek.at), orNever(g.links.walkAt), orNever(g.lease), orNever(g.duty.check),
+		orNever(g.tune.at), orNever(g.place.loadAt))
 	for _, l := range g.lines {
 		at = min(at, l.recovery.when(), orNever(l.beatAt))
 		if g.member {
 			at = min(at, orNever(l.overdue))
 		}
+	}
+	if g.links.swap.by != "" {
+		at = min(at, g.links.swap.until)
 	}
 	return at
 }

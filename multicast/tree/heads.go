@@ -10,7 +10,7 @@ import (
 // tell plans to tell a neighbour a group's heads, together with those of other
 // groups that move at the same time.
 func (n *Node) tell(id overlay.ID, g *group) {
-	p := n.pairs[id]
+	p := n.pairs.find(id)
 	if p == nil || slices.Contains(p.tell, g) {
 		return
 	}
@@ -31,9 +31,14 @@ func (n *Node) tellHeads(p *pair) {
 	}
 	clear(p.tell)
 	p.tell = p.tell[:0]
-	if len(m.Entries) > 0 {
-		n.send(p.id, m)
+	if len(m.Entries) == 0 {
+		return
 	}
+	if n.step.now-p.compared > compareEvery*n.cfg.KeepAlive {
+		p.compared = n.step.now // a busy link sees no keep-alive
+		m.Digest, m.Paths = p.digest, n.pathDigest(p)
+	}
+	n.send(p.id, m)
 }
 
 // askHeads asks nodes, neighbours or not, what they have of a group.
@@ -66,6 +71,9 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 	}
 	if len(answer) > 0 {
 		n.send(from, &Message{Type: Heads, Entries: answer})
+	}
+	if m.Digest != 0 {
+		n.compare(from, m)
 	}
 }
 

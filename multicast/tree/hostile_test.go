@@ -43,6 +43,7 @@ func hostile(t *testing.T, seed uint64) {
 			Latency: oversim.Uniform(10*time.Millisecond, 150*time.Millisecond)},
 		Tree:   tree.Config{Buffer: 256},
 		Recent: 256,
+		TTL:    time.Duration(seed%3) * 15 * time.Second, // with one, sources claim the top
 	})
 	g := w.GroupNamed("feed")
 	w.RunFor(2 * time.Second)

@@ -48,6 +48,9 @@ type Outbox struct {
 	Deliveries []multicast.Delivery
 	Kept       []multicast.Event // events to hold durably under a lease, this node being near the root
 	Notices    []Notice
+
+	groups []*group // touched by the step at hand
+	pairs  []*pair
 }
 
 // Send is a message to put on the way. If To is not connected it is dialled;
@@ -98,7 +101,8 @@ type Notice struct {
 type GroupStatus struct {
 	Group    multicast.Group
 	Member   bool
-	Root     bool
+	Root     bool // it is the tree's top
+	Meets    bool // the overlay's routes to the group end here
 	Attached bool
 	Parent   overlay.ID // empty at the root
 	Children []overlay.ID

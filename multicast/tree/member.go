@@ -1,10 +1,6 @@
 package tree
 
-import (
-	"slices"
-
-	"github.com/feedtree/feedtree/overlay"
-)
+import "slices"
 
 // join is the application's: from now on events are delivered here.
 func (n *Node) join(in Input) {
@@ -20,7 +16,7 @@ func (n *Node) join(in Input) {
 }
 
 func (n *Node) needPlace(g *group) {
-	if g.place.parent == "" && !g.place.root && !g.seek.on {
+	if g.place.parent == "" && !g.place.top && !g.seek.on {
 		n.seekParent(g, nil, false)
 	}
 }
@@ -63,17 +59,14 @@ func (n *Node) dropIfIdle(g *group) {
 // join wakes the group up.
 func (n *Node) rest(g *group) {
 	n.leaveParent(g)
-	g.seek, g.place = seek{}, place{sent: g.place.sent}
+	g.seek, g.place, g.tune, g.duty = seek{}, place{sent: g.place.sent}, tune{}, duty{}
 }
 
 // close tells every neighbour, so that nobody has to find out.
 func (n *Node) close() {
 	for _, g := range n.order {
 		n.touch(g)
-		var hints []overlay.ID
-		if g.place.parent != "" {
-			hints = []overlay.ID{g.place.parent}
-		}
+		hints := n.heirs(g)
 		for len(g.links.children) > 0 {
 			c := g.links.children[0]
 			n.send(c.id, &Message{Type: Drop, Group: g.id, Edge: c.edge, Reason: Closing, Peers: hints})
@@ -84,6 +77,7 @@ func (n *Node) close() {
 		}
 		n.leaveParent(g)
 		g.seek, g.place, g.lines, g.lease = seek{}, place{sent: g.place.sent}, nil, 0
+		g.tune, g.duty = tune{}, duty{}
 		g.links.walkAt = 0
 	}
 	n.closed = true

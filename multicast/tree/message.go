@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/overlay"
@@ -14,14 +15,14 @@ type Type uint8
 // below one parent; every message about that edge repeats it, so that what
 // belongs to an older attempt is recognised and ignored.
 const (
-	Join   Type = iota + 1 // child → parent: adopt me. Edge, Heads (cursor), Flags, Hops, Path (if moving: none)
-	Ack                    // parent → child: adopted. Edge, Ver, Path (top first, the parent last), Heads, Peers (members met)
+	Join   Type = iota + 1 // child → parent: adopt me. Edge, Heads (cursor), Flags, Self, RTT, Peers (if moving: the parent left; the receiver's child above it)
+	Ack                    // parent → child: adopted. Edge, Ver, Flags, Path (top first, the parent last), Heads, Peers (members met)
 	Refuse                 // parent → child: not me. Edge, Reason, Peers (try these, best first)
 	Leave                  // child → parent: I am gone. Edge
 	Drop                   // parent → child: you are no child of mine. Edge, Reason, Peers
 	Path                   // parent → child: my way to the top changed. Edge, Ver, Path (empty: I am detached)
 	Data                   // an event. Event, Via, Hops, Want (receipts wanted), Flags
-	Heads                  // what the sender has, for every group it lists. Entries
+	Heads                  // what the sender has, for every group it lists. Entries; now and then Digest, Paths
 	Pull                   // send me these. Stamp{Source, Epoch}, From, To (inclusive)
 	Lack                   // answer to Pull: I do not have these. Stamp, From, To
 	Walk                   // a member looks for a lazy link. Peers[0] is the member, Hops the steps left
@@ -32,10 +33,14 @@ const (
 	Pong                   // answer to a Ping
 	Sync                   // digests differ: these are the edges I see between us. Entries
 	Held                   // receipt: Peers hold the event of Stamp durably
+	Probe                  // how do you stand, and would you be my parent? As a Join that is Better, without Edge and Heads
+	Offer                  // answer to a Probe. Flags (Better: yes), Self, Path, Peers (children near the asker)
+	Load                   // child → parent: how I stand. Edge, Self, RTT
+	Crown                  // Peers[0] publishes and is the top: hang below it. Flags
 )
 
 var typeNames = [...]string{"?", "join", "ack", "refuse", "leave", "drop", "path", "data", "heads", "pull", "lack",
-	"walk", "link", "linked", "unlink", "ping", "pong", "sync", "held"}
+	"walk", "link", "linked", "unlink", "ping", "pong", "sync", "held", "probe", "offer", "load", "crown"}
 
 func (t Type) String() string {
 	if int(t) < len(typeNames) {
@@ -45,17 +50,20 @@ func (t Type) String() string {
 }
 
 // Known reports whether t is a type this version speaks.
-func (t Type) Known() bool { return t >= Join && t <= Held }
+func (t Type) Known() bool { return t >= Join && t <= Crown }
 
 // Flags qualify a message.
 type Flags uint8
 
 // The flags.
 const (
-	Detached Flags = 1 << iota // Join: I have no parent now
-	Fresh                      // Entry of Heads: tell me yours
-	Replica                    // Data: keep it under a lease, you are near the root
-	AsParent                   // Entry of a Sync: the sender is the parent of this edge
+	Detached   Flags = 1 << iota // Join: I have no parent now
+	Fresh                        // Entry of Heads: tell me yours
+	Replica                      // Data: keep it under a lease, you are near the root
+	AsParent                     // Entry of a Sync: the sender is the parent of this edge
+	Better                       // Join: I move because it is better for me, and say how much
+	Confirm                      // Ack: another child makes room for you; tell me once you are there
+	Rendezvous                   // Crown: the overlay's routes end at you; be found and pass joiners on
 )
 
 // Reason says why an edge was refused or dropped.
@@ -69,10 +77,11 @@ const (
 	Unknown                    // no such edge here (a restart, most likely)
 	Closing                    // the sender is shutting down
 	NoDirect                   // the sender is no parent: nobody can dial it
+	Moved                      // Drop: somebody heavier takes the place; Peers have one for you
 )
 
 func (r Reason) String() string {
-	return [...]string{"none", "full", "loop", "busy", "unknown edge", "closing", "not dialable"}[min(r, 6)]
+	return [...]string{"none", "full", "loop", "busy", "unknown edge", "closing", "not dialable", "moved", "?"}[min(r, 8)]
 }
 
 // Message is what one node sends another. It is a union: the type says which
@@ -97,6 +106,9 @@ type Message struct {
 	Event   *multicast.Event
 	Path    []overlay.ID
 	Peers   []overlay.ID
+	Posts   []Standing    // of the nodes of Path, then of Peers; shorter: the rest is unknown
+	Self    *Standing     // the sender's own
+	RTT     time.Duration // measured between the two; 0: unknown
 	Heads   []multicast.Stamp
 	Entries []Entry
 }

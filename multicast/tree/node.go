@@ -17,11 +17,13 @@ type Node struct {
 	self   overlay.ID
 	rng    *rand.Rand
 	groups map[multicast.Group]*group
-	pairs  map[overlay.ID]*pair
+	pairs  pairs
 	order  []*group // insertion order: what runs over all groups runs over this
 	alarms alarms
 	edges  uint64 // last edge number given
 	held   int    // children over all groups
+	at     position
+	search budget
 	count  Counters
 	closed bool
 	step   step
@@ -29,10 +31,8 @@ type Node struct {
 
 // step is what only lives while one input is handled.
 type step struct {
-	now     time.Duration
-	out     *Outbox
-	touched []*group
-	pairs   []*pair
+	now time.Duration
+	out *Outbox
 }
 
 // New makes a node. The router answers for the overlay; rng is the node's own
@@ -44,7 +44,6 @@ func New(cfg Config, router overlay.Router, rng *rand.Rand) *Node {
 		self:   router.Self(),
 		rng:    rng,
 		groups: map[multicast.Group]*group{},
-		pairs:  map[overlay.ID]*pair{},
 		edges:  rng.Uint64() >> 1,
 	}
 }
@@ -110,8 +109,17 @@ func (n *Node) wakeGroup(g *group) {
 	if due(g.seek.at, now) {
 		n.seekDue(g)
 	}
-	if g.place.root && due(g.place.check, now) {
-		n.checkRoot(g)
+	if due(g.duty.check, now) {
+		n.lookAround(g)
+	}
+	if due(g.place.loadAt, now) {
+		n.tellLoad(g)
+	}
+	if due(g.tune.at, now) {
+		n.tuneDue(g)
+	}
+	if g.links.swap.by != "" && g.links.swap.until <= now {
+		n.swapDue(g)
 	}
 	if due(g.links.walkAt, now) {
 		n.walk(g)
@@ -129,8 +137,9 @@ func due(at, now time.Duration) bool { return at != 0 && at <= now }
 
 // settle sets the alarms of all that the step touched.
 func (n *Node) settle() {
-	for i := 0; i < len(n.step.touched); i++ {
-		g := n.step.touched[i]
+	out := n.step.out
+	for i := 0; i < len(out.groups); i++ {
+		g := out.groups[i]
 		g.touch = false
 		if n.groups[g.id] == g {
 			n.alarms.set(&g.alarm, g.when())
@@ -138,25 +147,25 @@ func (n *Node) settle() {
 			n.alarms.set(&g.alarm, never)
 		}
 	}
-	for i := 0; i < len(n.step.pairs); i++ {
-		p := n.step.pairs[i]
+	for i := 0; i < len(out.pairs); i++ {
+		p := out.pairs[i]
 		p.touch = false
-		if n.pairs[p.id] == p {
+		if n.pairs.find(p.id) == p {
 			n.alarms.set(&p.alarm, p.when())
 		} else {
 			n.alarms.set(&p.alarm, never)
 		}
 	}
-	clear(n.step.touched)
-	clear(n.step.pairs)
-	n.step.touched, n.step.pairs = n.step.touched[:0], n.step.pairs[:0]
+	clear(out.groups)
+	clear(out.pairs)
+	out.groups, out.pairs = out.groups[:0], out.pairs[:0]
 }
 
 // touch makes settle look at the group's times again.
 func (n *Node) touch(g *group) {
 	if !g.touch {
 		g.touch = true
-		n.step.touched = append(n.step.touched, g)
+		n.step.out.groups = append(n.step.out.groups, g)
 	}
 }
 
@@ -208,13 +217,16 @@ func (n *Node) receive(from overlay.ID, m *Message) {
 		n.onPing(from, m)
 		return
 	case Pong:
-		n.compare(from, m)
+		n.onPong(from, m)
 		return
 	case Sync:
 		n.onSync(from, m)
 		return
 	case Data:
 		n.onData(from, m)
+		return
+	case Crown:
+		n.onCrown(from, m)
 		return
 	}
 	g := n.groups[m.Group]
@@ -246,6 +258,12 @@ func (n *Node) receive(from overlay.ID, m *Message) {
 		n.dropLazy(g, from, false)
 	case Held:
 		n.onHeld(g, m)
+	case Probe:
+		n.onProbe(g, from, m)
+	case Offer:
+		n.onOffer(g, from, m)
+	case Load:
+		n.onLoad(g, from, m)
 	}
 }
 
@@ -254,6 +272,8 @@ func (n *Node) strange(from overlay.ID, m *Message) {
 	switch m.Type {
 	case Ack, Path:
 		n.send(from, &Message{Type: Leave, Group: m.Group, Edge: m.Edge})
+	case Probe:
+		n.send(from, &Message{Type: Offer, Group: m.Group, Flags: Detached})
 	case Pull:
 		n.send(from, &Message{Type: Lack, Group: m.Group, Stamp: m.Stamp, From: m.From, To: m.To})
 	case Link, Linked:
@@ -263,7 +283,7 @@ func (n *Node) strange(from overlay.ID, m *Message) {
 
 // gone handles the loss of a neighbour, however it was noticed.
 func (n *Node) gone(id overlay.ID) {
-	if p := n.pairs[id]; p != nil {
+	if p := n.pairs.find(id); p != nil {
 		for len(p.ties) > 0 {
 			n.lose(p.ties[len(p.ties)-1].g, id)
 		}

@@ -3,6 +3,8 @@ package tree
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -13,22 +15,50 @@ import (
 // one keep-alive watches the link (FeedTree §4.2: only while nothing else is
 // heard over it), one digest compares the edges, heads are told together.
 type pair struct {
-	id     overlay.ID
-	ties   []tie
-	digest uint64
-	probe  time.Duration // ping by then if nothing is heard
-	dead   time.Duration // gone by then if nothing is heard; 0: no ping is out
-	pings  int
-	tell   []*group // groups whose heads the neighbour is to be told
-	tellAt time.Duration
-	alarm  alarm
-	touch  bool
+	id       overlay.ID
+	ties     []tie
+	first    [1]tie // where ties begin: most pairs share one group
+	digest   uint64
+	probe    time.Duration // ping by then if nothing is heard
+	dead     time.Duration // gone by then if nothing is heard; 0: no ping is out
+	pings    int
+	asked    time.Duration // when the last ping left; 0: it was answered
+	compared time.Duration // when digests were sent last
+	tell     []*group      // groups whose heads the neighbour is to be told
+	tellAt   time.Duration
+	alarm    alarm
+	touch    bool
 }
 
 // tie counts the edges and lazy links of one group between the two.
 type tie struct {
 	g *group
 	n int
+}
+
+// pairs are a node's, by ID.
+type pairs []*pair
+
+func (ps pairs) place(id overlay.ID) (int, bool) {
+	return slices.BinarySearchFunc(ps, id, func(p *pair, id overlay.ID) int { return strings.Compare(string(p.id), string(id)) })
+}
+
+func (ps pairs) find(id overlay.ID) *pair {
+	if i, ok := ps.place(id); ok {
+		return ps[i]
+	}
+	return nil
+}
+
+func (ps *pairs) add(p *pair) {
+	i, _ := ps.place(p.id)
+	*ps = slices.Insert(*ps, i, p)
+}
+
+func (ps *pairs) drop(id overlay.ID) {
+	if i, ok := ps.place(id); ok {
+		*ps = slices.Delete(*ps, i, i+1)
+	}
 }
 
 func (p *pair) when() time.Duration {
@@ -42,7 +72,7 @@ func (p *pair) when() time.Duration {
 func (n *Node) touchPair(p *pair) {
 	if !p.touch {
 		p.touch = true
-		n.step.pairs = append(n.step.pairs, p)
+		n.step.out.pairs = append(n.step.out.pairs, p)
 	}
 }
 
@@ -63,12 +93,13 @@ func lazyDigest(g multicast.Group) uint64 { return edgeDigest(g, 0, "") }
 
 // tie adds a link of a group to the pair, which begins with its first.
 func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
-	p := n.pairs[id]
+	p := n.pairs.find(id)
 	if p == nil {
-		p = &pair{id: id, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)}
+		p = &pair{id: id, compared: n.step.now, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)}
+		p.ties = p.first[:0]
 		n.alarms.init(&p.alarm)
 		p.alarm.pair = p
-		n.pairs[id] = p
+		n.pairs.add(p)
 	}
 	n.touchPair(p)
 	p.digest ^= digest
@@ -83,7 +114,7 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
 
 // untie takes a link out; a pair without links is forgotten.
 func (n *Node) untie(id overlay.ID, g *group, digest uint64) {
-	p := n.pairs[id]
+	p := n.pairs.find(id)
 	if p == nil {
 		panic("tree: an edge without its pair")
 	}
@@ -98,7 +129,7 @@ func (n *Node) untie(id overlay.ID, g *group, digest uint64) {
 			p.forgetTell(g)
 		}
 		if len(p.ties) == 0 {
-			delete(n.pairs, id)
+			n.pairs.drop(id)
 		}
 		return
 	}
@@ -116,7 +147,7 @@ func (p *pair) forgetTell(g *group) {
 
 // heard notes a sign of life.
 func (n *Node) heard(id overlay.ID) {
-	if p := n.pairs[id]; p != nil {
+	if p := n.pairs.find(id); p != nil {
 		p.dead, p.pings = 0, 0
 		p.probe = n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)
 		n.touchPair(p)
@@ -126,7 +157,7 @@ func (n *Node) heard(id overlay.ID) {
 // expect wants a sign of life from a neighbour soon: data went there, or it
 // should have sent some.
 func (n *Node) expect(id overlay.ID, within time.Duration) {
-	if p := n.pairs[id]; p != nil && p.dead == 0 {
+	if p := n.pairs.find(id); p != nil && p.dead == 0 {
 		p.probe = min(p.probe, n.step.now+within)
 		n.touchPair(p)
 	}
@@ -146,29 +177,43 @@ func (n *Node) wakePair(p *pair) {
 	default:
 		p.pings++
 		p.dead = now + n.cfg.Patience*time.Duration(1+p.pings)/2
+		p.asked = now
 		n.send(p.id, n.keepAlive(Ping, p))
 	}
 }
 
 func (n *Node) onPing(from overlay.ID, m *Message) {
-	n.send(from, n.keepAlive(Pong, n.pairs[from]))
+	n.send(from, n.keepAlive(Pong, n.pairs.find(from)))
+	n.compare(from, m)
+}
+
+func (n *Node) onPong(from overlay.ID, m *Message) {
+	p := n.pairs.find(from)
+	if p != nil && p.asked != 0 {
+		if m.Self != nil {
+			n.learnRTT(from, m.Self.At, n.rtt(from, p.asked))
+		}
+		p.asked = 0
+	}
 	n.compare(from, m)
 }
 
 // keepAlive is a Ping or Pong with what the other side can check its own view
 // against.
 func (n *Node) keepAlive(t Type, p *pair) *Message {
+	own := Standing{At: n.at.Coord}
 	if p == nil {
-		return &Message{Type: t}
+		return &Message{Type: t, Self: &own}
 	}
-	return &Message{Type: t, Digest: p.digest, Paths: n.pathDigest(p), Known: n.headDigest(p)}
+	p.compared = n.step.now
+	return &Message{Type: t, Self: &own, Digest: p.digest, Paths: n.pathDigest(p), Known: n.headDigest(p)}
 }
 
 // compare is the pair's anti-entropy: where the two sides' edges differ, one
 // lists its own; where a child's way to the top is not the last one sent, it is
 // sent again; where heads differ, they are told.
 func (n *Node) compare(from overlay.ID, m *Message) {
-	p := n.pairs[from]
+	p := n.pairs.find(from)
 	switch {
 	case p == nil:
 		if m.Digest != 0 {
@@ -182,7 +227,7 @@ func (n *Node) compare(from overlay.ID, m *Message) {
 	if m.Paths != n.pathDigest(p) {
 		n.resendPaths(p)
 	}
-	if m.Known != n.headDigest(p) {
+	if m.Type != Heads && m.Known != n.headDigest(p) {
 		for _, t := range p.ties {
 			n.tell(from, t.g)
 		}
@@ -192,7 +237,7 @@ func (n *Node) compare(from overlay.ID, m *Message) {
 func (n *Node) resendPaths(p *pair) {
 	for _, t := range p.ties {
 		if i := t.g.child(p.id); i >= 0 {
-			n.sendPath(t.g, &t.g.links.children[i], n.pathDown(t.g))
+			n.sendPath(t.g, &t.g.links.children[i], n.pathDown(t.g), n.standsDown(t.g))
 		}
 	}
 }
@@ -260,7 +305,7 @@ func (n *Node) onSync(from overlay.ID, m *Message) {
 		claimed[keyOf(e)] = true
 		n.syncTheirs(from, e)
 	}
-	p := n.pairs[from]
+	p := n.pairs.find(from)
 	if p == nil {
 		return
 	}

@@ -25,18 +25,26 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 		n.seekNext(g)
 		return
 	}
-	edge := s.edge
+	edge, better, rtt := s.edge, s.better, n.rtt(from, s.asked)
 	g.seek = seek{}
 	n.leaveParent(g)
 	if i := g.child(from); i >= 0 {
 		n.cutChild(g, i)
 	}
 	n.dropLazy(g, from, true)
-	g.place = place{parent: from, edge: edge, ver: m.Ver, sent: g.place.sent, path: m.Path,
-		attached: m.Flags&Detached == 0, since: n.step.now}
+	g.place = place{parent: from, edge: edge, ver: m.Ver, sent: g.place.sent, path: m.Path, stands: standsOf(m),
+		rtt: rtt, attached: m.Flags&Detached == 0, since: n.step.now}
+	n.resign(g)
+	if k := len(g.place.stands); k > 0 {
+		n.learnRTT(from, g.place.stands[k-1].At, rtt)
+	}
 	n.tie(from, g, edgeDigest(g.id, edge, from))
+	if m.Flags&Confirm != 0 {
+		n.tellLoad(g)
+	}
 	n.announce(g)
 	n.attachedNotice(g)
+	n.tuned(g, better)
 	n.learn(g, from, m.Heads, reorderWait)
 	g.fresh = false
 	n.retryGaps(g)
@@ -89,6 +97,7 @@ func (n *Node) orphan(g *group, hints []overlay.ID, dead bool) {
 // stays whole while it looks for another place.
 func (n *Node) detach(g *group) {
 	g.place = place{sent: g.place.sent}
+	g.tune.s = nil
 	n.notice(Notice{Kind: DetachedNow, Group: g.id})
 }
 
@@ -146,12 +155,14 @@ func (n *Node) onPath(g *group, from overlay.ID, m *Message) {
 	}
 	p.ver = m.Ver
 	attached := m.Flags&Detached == 0
-	if attached == p.attached && slices.Equal(m.Path, p.path) {
-		return
+	same := attached == p.attached && slices.Equal(m.Path, p.path)
+	p.path, p.attached, p.stands = m.Path, attached, standsOf(m)
+	if !same || n.worthTelling(g) {
+		n.announce(g)
 	}
-	p.path, p.attached = m.Path, attached
-	n.announce(g)
-	n.attachedNotice(g)
+	if !same {
+		n.attachedNotice(g)
+	}
 }
 
 // onCut handles an edge ended by its other side.
@@ -159,6 +170,10 @@ func (n *Node) onCut(g *group, from overlay.ID, m *Message) {
 	if i := g.child(from); i >= 0 && g.links.children[i].edge == m.Edge {
 		n.cutChild(g, i)
 		n.dropIfIdle(g)
+		return
+	}
+	if g.place.parent == from && g.place.edge == m.Edge && m.Reason == Moved {
+		n.makeWay(g, m.Peers)
 		return
 	}
 	if g.place.parent == from && g.place.edge == m.Edge {

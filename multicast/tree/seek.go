@@ -18,8 +18,10 @@ type seek struct {
 	routed  bool // the next hop was among the candidates
 	looked  bool // so were a lookup's results
 	alive   bool // somebody who should be the parent answered, but said no
+	better  bool // moving to a better parent, by what was measured
 	target  overlay.ID
 	edge    uint64
+	asked   time.Duration // when the target was
 	at      time.Duration // answer due, or next round
 	todo    []overlay.ID
 	tried   []overlay.ID
@@ -98,13 +100,18 @@ func (n *Node) ask(g *group, id overlay.ID) {
 	n.edges++
 	s := &g.seek
 	s.target, s.edge, s.at = id, n.edges, n.step.now+n.jitter(n.cfg.Patience, 0.1)
+	s.asked = n.step.now
 	n.sendJoin(g)
 }
 
 func (n *Node) sendJoin(g *group) {
-	m := &Message{Type: Join, Group: g.id, Edge: g.seek.edge, Heads: g.cursor()}
+	own := n.standing(g)
+	m := &Message{Type: Join, Group: g.id, Edge: g.seek.edge, Heads: g.cursor(), Self: &own}
 	if !g.seek.moving {
 		m.Flags |= Detached
+	}
+	if g.seek.better {
+		n.sayWhy(g, g.seek.target, m)
 	}
 	n.send(g.seek.target, m)
 }
@@ -138,9 +145,11 @@ func (n *Node) looked(g *group, nearest []overlay.ID, ok bool) {
 	s.looking, s.at = false, 0
 	closer := n.closer(g, nearest)
 	switch {
-	case g.place.root && len(closer) == 0:
-		n.keepRoot(g)
-	case g.place.root:
+	case g.place.top && n.publishes(g):
+		n.nameRoot(g, closer, ok)
+	case g.place.top && len(closer) == 0:
+		n.keepTop(g)
+	case g.place.top:
 		n.seekParent(g, closer, false)
 		g.seek.routed, g.seek.looked = true, true
 	case !ok && len(n.router.Closest(g.key, 1)) > 0 && s.round < 3:
@@ -169,13 +178,17 @@ func (n *Node) seekFailed(g *group) {
 	s := &g.seek
 	switch {
 	case s.moving:
+		better := s.better
 		g.seek = seek{}
-	case g.place.root:
-		n.keepRoot(g)
+		if better {
+			n.tuned(g, false)
+		}
+	case g.place.top:
+		n.keepTop(g)
 	case s.alive || n.cfg.Leaf:
 		n.pause(g)
 	default:
-		n.becomeRoot(g)
+		n.becomeTop(g)
 	}
 }
 
@@ -192,10 +205,13 @@ func (n *Node) onRefuse(g *group, from overlay.ID, m *Message) {
 	if !s.on || s.target != from || s.edge != m.Edge {
 		return
 	}
+	if m.Self != nil {
+		n.learnRTT(from, m.Self.At, n.rtt(from, s.asked))
+	}
 	if m.Reason != Closing && m.Reason != NoDirect {
 		s.alive = true
 	}
-	if m.Reason == Full || m.Reason == Closing || m.Reason == NoDirect {
+	if !s.better && (m.Reason == Full || m.Reason == Closing || m.Reason == NoDirect) {
 		s.todo = append(slices.Clone(m.Peers), s.todo...)
 	}
 	n.seekNext(g)

@@ -24,7 +24,8 @@ func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
 	st := GroupStatus{
 		Group:    id,
 		Member:   g.member,
-		Root:     g.place.root,
+		Root:     g.place.top,
+		Meets:    g.isRoot(n.step.now),
 		Attached: g.place.attached,
 		Parent:   g.place.parent,
 		Lazy:     slices.Clone(g.links.lazy),
@@ -40,3 +41,6 @@ func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
 
 // Counters returns what the node counted so far.
 func (n *Node) Counters() Counters { return n.count }
+
+// Coord returns where the node believes it is in the network.
+func (n *Node) Coord() Coord { return n.at.Coord }

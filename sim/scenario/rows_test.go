@@ -40,7 +40,7 @@ var rows = []struct {
 	{"serial", Config{Nodes: 400, Seed: 1}, []bar{{"rad_median", 14, 1.85}, {"rmd_median", 14, 1.4}}, []bar{{"coverage", 1, 1}}},
 	{"groups", Config{Nodes: 600, Seed: 1, WarmUp: 2 * time.Minute}, []bar{
 		{"rad_median", 9, 1.2}, {"rad_max", 20, 1.5}, {"rmd_max", 20, 2}, {"children_max", 64, 64}, {"children_group_max", 16, 16},
-		{"sends_p99_to_mean", 12, 6}, {"redundant_copies", 0.1, 0.01}, {"noise_share", 0.4, 0.01}, {"noise_share_small", 0.6, 0},
+		{"sends_p99_to_mean", 12, 6}, {"redundant_copies", 0.1, 0.01}, {"noise_share", 0.4, 0.01},
 	}, []bar{{"coverage", 1, 1}}},
 	{"churn", Config{Nodes: 300, Seed: 1, Session: 5 * time.Minute, Span: 15 * time.Minute}, []bar{
 		{"redundant_copies", 0.1, 0.05},

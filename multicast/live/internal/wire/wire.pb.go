@@ -51,6 +51,9 @@ type Frame struct {
 	Entries       []*Entry               `protobuf:"bytes,19,rep,name=entries,proto3" json:"entries,omitempty"`
 	Paths         uint64                 `protobuf:"fixed64,20,opt,name=paths,proto3" json:"paths,omitempty"`
 	Known         uint64                 `protobuf:"fixed64,21,opt,name=known,proto3" json:"known,omitempty"`
+	Self          *Standing              `protobuf:"bytes,22,opt,name=self,proto3" json:"self,omitempty"`
+	Posts         []*Standing            `protobuf:"bytes,23,rep,name=posts,proto3" json:"posts,omitempty"` // of the nodes of path, then of peers; all of them or none
+	Rtt           uint64                 `protobuf:"varint,24,opt,name=rtt,proto3" json:"rtt,omitempty"`    // microseconds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -232,6 +235,104 @@ func (x *Frame) GetKnown() uint64 {
 	return 0
 }
 
+func (x *Frame) GetSelf() *Standing {
+	if x != nil {
+		return x.Self
+	}
+	return nil
+}
+
+func (x *Frame) GetPosts() []*Standing {
+	if x != nil {
+		return x.Posts
+	}
+	return nil
+}
+
+func (x *Frame) GetRtt() uint64 {
+	if x != nil {
+		return x.Rtt
+	}
+	return 0
+}
+
+// Standing is what a node tells about its place in a tree.
+type Standing struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Delay         uint64                 `protobuf:"varint,1,opt,name=delay,proto3" json:"delay,omitempty"` // microseconds from the top
+	Weight        uint64                 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	Height        uint32                 `protobuf:"varint,3,opt,name=height,proto3" json:"height,omitempty"`
+	Room          uint32                 `protobuf:"varint,4,opt,name=room,proto3" json:"room,omitempty"`
+	At            []byte                 `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"` // a Vivaldi coordinate: six little-endian int32, µs, the last the error in thousandths; or none
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Standing) Reset() {
+	*x = Standing{}
+	mi := &file_wire_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Standing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Standing) ProtoMessage() {}
+
+func (x *Standing) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Standing.ProtoReflect.Descriptor instead.
+func (*Standing) Descriptor() ([]byte, []int) {
+	return file_wire_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Standing) GetDelay() uint64 {
+	if x != nil {
+		return x.Delay
+	}
+	return 0
+}
+
+func (x *Standing) GetWeight() uint64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *Standing) GetHeight() uint32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+func (x *Standing) GetRoom() uint32 {
+	if x != nil {
+		return x.Room
+	}
+	return 0
+}
+
+func (x *Standing) GetAt() []byte {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
 // Stamp is a place in a source's line.
 type Stamp struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -245,7 +346,7 @@ type Stamp struct {
 
 func (x *Stamp) Reset() {
 	*x = Stamp{}
-	mi := &file_wire_proto_msgTypes[1]
+	mi := &file_wire_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -257,7 +358,7 @@ func (x *Stamp) String() string {
 func (*Stamp) ProtoMessage() {}
 
 func (x *Stamp) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[1]
+	mi := &file_wire_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -270,7 +371,7 @@ func (x *Stamp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stamp.ProtoReflect.Descriptor instead.
 func (*Stamp) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{1}
+	return file_wire_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Stamp) GetSource() []byte {
@@ -314,7 +415,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -326,7 +427,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[2]
+	mi := &file_wire_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -339,7 +440,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{2}
+	return file_wire_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Entry) GetGroup() []byte {
@@ -382,7 +483,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_wire_proto_msgTypes[3]
+	mi := &file_wire_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -394,7 +495,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[3]
+	mi := &file_wire_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -407,7 +508,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{3}
+	return file_wire_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Node) GetId() []byte {
@@ -429,7 +530,7 @@ var File_wire_proto protoreflect.FileDescriptor
 const file_wire_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"wire.proto\x12\x10feedtree.tree.v1\"\xa6\x04\n" +
+	"wire.proto\x12\x10feedtree.tree.v1\"\x9a\x05\n" +
 	"\x05Frame\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\rR\x04type\x12\x14\n" +
 	"\x05flags\x18\x02 \x01(\rR\x05flags\x12\x16\n" +
@@ -452,7 +553,16 @@ const file_wire_proto_rawDesc = "" +
 	"\x05heads\x18\x12 \x03(\v2\x17.feedtree.tree.v1.StampR\x05heads\x121\n" +
 	"\aentries\x18\x13 \x03(\v2\x17.feedtree.tree.v1.EntryR\aentries\x12\x14\n" +
 	"\x05paths\x18\x14 \x01(\x06R\x05paths\x12\x14\n" +
-	"\x05known\x18\x15 \x01(\x06R\x05known\"[\n" +
+	"\x05known\x18\x15 \x01(\x06R\x05known\x12.\n" +
+	"\x04self\x18\x16 \x01(\v2\x1a.feedtree.tree.v1.StandingR\x04self\x120\n" +
+	"\x05posts\x18\x17 \x03(\v2\x1a.feedtree.tree.v1.StandingR\x05posts\x12\x10\n" +
+	"\x03rtt\x18\x18 \x01(\x04R\x03rtt\"t\n" +
+	"\bStanding\x12\x14\n" +
+	"\x05delay\x18\x01 \x01(\x04R\x05delay\x12\x16\n" +
+	"\x06weight\x18\x02 \x01(\x04R\x06weight\x12\x16\n" +
+	"\x06height\x18\x03 \x01(\rR\x06height\x12\x12\n" +
+	"\x04room\x18\x04 \x01(\rR\x04room\x12\x0e\n" +
+	"\x02at\x18\x05 \x01(\fR\x02at\"[\n" +
 	"\x05Stamp\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\fR\x06source\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x10\n" +
@@ -479,24 +589,27 @@ func file_wire_proto_rawDescGZIP() []byte {
 	return file_wire_proto_rawDescData
 }
 
-var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_wire_proto_goTypes = []any{
-	(*Frame)(nil), // 0: feedtree.tree.v1.Frame
-	(*Stamp)(nil), // 1: feedtree.tree.v1.Stamp
-	(*Entry)(nil), // 2: feedtree.tree.v1.Entry
-	(*Node)(nil),  // 3: feedtree.tree.v1.Node
+	(*Frame)(nil),    // 0: feedtree.tree.v1.Frame
+	(*Standing)(nil), // 1: feedtree.tree.v1.Standing
+	(*Stamp)(nil),    // 2: feedtree.tree.v1.Stamp
+	(*Entry)(nil),    // 3: feedtree.tree.v1.Entry
+	(*Node)(nil),     // 4: feedtree.tree.v1.Node
 }
 var file_wire_proto_depIdxs = []int32{
-	1, // 0: feedtree.tree.v1.Frame.stamp:type_name -> feedtree.tree.v1.Stamp
-	3, // 1: feedtree.tree.v1.Frame.nodes:type_name -> feedtree.tree.v1.Node
-	1, // 2: feedtree.tree.v1.Frame.heads:type_name -> feedtree.tree.v1.Stamp
-	2, // 3: feedtree.tree.v1.Frame.entries:type_name -> feedtree.tree.v1.Entry
-	1, // 4: feedtree.tree.v1.Entry.heads:type_name -> feedtree.tree.v1.Stamp
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	2, // 0: feedtree.tree.v1.Frame.stamp:type_name -> feedtree.tree.v1.Stamp
+	4, // 1: feedtree.tree.v1.Frame.nodes:type_name -> feedtree.tree.v1.Node
+	2, // 2: feedtree.tree.v1.Frame.heads:type_name -> feedtree.tree.v1.Stamp
+	3, // 3: feedtree.tree.v1.Frame.entries:type_name -> feedtree.tree.v1.Entry
+	1, // 4: feedtree.tree.v1.Frame.self:type_name -> feedtree.tree.v1.Standing
+	1, // 5: feedtree.tree.v1.Frame.posts:type_name -> feedtree.tree.v1.Standing
+	2, // 6: feedtree.tree.v1.Entry.heads:type_name -> feedtree.tree.v1.Stamp
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_wire_proto_init() }
@@ -510,7 +623,7 @@ func file_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_proto_rawDesc), len(file_wire_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

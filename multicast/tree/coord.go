@@ -1,0 +1,164 @@
+package tree
+
+import (
+	"math"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Coord is where a node is in the network by its own estimate: a Vivaldi
+// coordinate (Dabek et al., SIGCOMM 2004) of four dimensions and a height, in
+// microseconds of round-trip time. The height is what every way to the node
+// costs, its access link. The zero value is unknown.
+type Coord struct {
+	At     [4]int32
+	Height int32
+	Err    int32 // the relative error of late, in thousandths; 0: the coordinate is unknown
+}
+
+// Known reports whether c says anything.
+func (c Coord) Known() bool { return c.Err > 0 }
+
+// Valid reports whether c is a place on this planet, and so safe to reckon with.
+func (c Coord) Valid() bool {
+	const most = int32(vivaldiMost / time.Microsecond)
+	for _, v := range c.At {
+		if v < -most || v > most {
+			return false
+		}
+	}
+	return c.Height >= 0 && c.Height <= most && c.Err >= 0 && c.Err <= errNew
+}
+
+// RTT estimates the round trip between two coordinates.
+func (c Coord) RTT(o Coord) time.Duration {
+	var sum float64
+	for i := range c.At {
+		d := float64(c.At[i]) - float64(o.At[i])
+		sum += d * d
+	}
+	return time.Duration(math.Sqrt(sum)+float64(c.Height)+float64(o.Height)) * time.Microsecond
+}
+
+const (
+	vivaldiGain = 0.25
+	vivaldiUp   = 0.2              // part of the force that goes into the height
+	vivaldiMost = 60 * time.Second // a coordinate beyond it is nonsense, whoever tells it
+	errNew      = 1000
+	errLeast    = 10
+)
+
+// position is a node's coordinate and the latest measurements that it rests on.
+// They are gone through again with every new one: most nodes measure a few
+// dozen round trips in all, too few to find a place by taking each one once.
+type position struct {
+	Coord
+	seen [samples]sample
+	n    int // measured so far
+}
+
+type sample struct {
+	from uint32
+	to   Coord
+	rtt  int32 // µs
+}
+
+const (
+	samples = 12
+	passes  = 4
+)
+
+// rtt is the round trip to a node that has just answered: what the overlay
+// measured, or else the time the answer took, which counts the making of a
+// connection too.
+func (n *Node) rtt(id overlay.ID, asked time.Duration) time.Duration {
+	if d, ok := n.router.RTT(id); ok && d > 0 {
+		return d
+	}
+	return max(n.step.now-asked, 1)
+}
+
+// learnRTT moves the node's coordinate by one measured round trip to a node
+// that told its own.
+func (n *Node) learnRTT(from overlay.ID, to Coord, rtt time.Duration) {
+	if rtt <= 0 || rtt > vivaldiMost {
+		return
+	}
+	p := &n.at
+	if !p.Known() {
+		p.Err, p.Height = errNew, 100
+	}
+	if !to.Known() {
+		return
+	}
+	p.note(sample{from: short(from), to: to, rtt: int32(rtt / time.Microsecond)})
+	for range passes {
+		for i := range min(p.n, samples) {
+			n.fit(p.seen[i])
+		}
+	}
+}
+
+// note keeps a measurement: for each node the latest one.
+func (p *position) note(s sample) {
+	for i := range min(p.n, samples) {
+		if p.seen[i].from == s.from {
+			last := (p.n - 1) % samples
+			p.seen[i], p.seen[last] = p.seen[last], s
+			return
+		}
+	}
+	p.seen[p.n%samples] = s
+	p.n++
+}
+
+// short is a number to know an ID by, among a dozen.
+func short(id overlay.ID) uint32 {
+	h := uint32(2166136261)
+	for i := range len(id) {
+		h = (h ^ uint32(id[i])) * 16777619
+	}
+	return h
+}
+
+// fit moves the coordinate a little towards where one measurement wants it.
+func (n *Node) fit(s sample) {
+	c := &n.at
+	measured := float64(s.rtt)
+	guess := float64(c.RTT(s.to)) / float64(time.Microsecond)
+	own, other := float64(c.Err)*float64(c.Err), float64(s.to.Err)*float64(s.to.Err)
+	weight := own / (own + other)
+	off := math.Abs(guess-measured) / measured * 1000
+	e := off*vivaldiGain*weight + float64(c.Err)*(1-vivaldiGain*weight)
+	c.Err = int32(min(max(e, errLeast), errNew))
+	n.pushAway(s.to, vivaldiGain*weight*(measured-guess))
+}
+
+// pushAway moves the coordinate by force along the line from another one, in a
+// random direction if the two coincide.
+func (n *Node) pushAway(from Coord, force float64) {
+	c := &n.at
+	var way [4]float64
+	var length float64
+	for i := range way {
+		way[i] = float64(c.At[i]) - float64(from.At[i])
+		length += way[i] * way[i]
+	}
+	length = math.Sqrt(length)
+	if length < 1 {
+		for i := range way {
+			way[i] = n.rng.Float64() - 0.5
+		}
+		length = math.Sqrt(way[0]*way[0] + way[1]*way[1] + way[2]*way[2] + way[3]*way[3])
+	}
+	for i := range way {
+		c.At[i] = micros(float64(c.At[i]) + force*way[i]/max(length, 1e-9))
+	}
+	c.Height = max(micros(float64(c.Height)+force*vivaldiUp), 100)
+}
+
+func micros(f float64) int32 {
+	const most = float64(vivaldiMost / time.Microsecond)
+	return int32(min(max(f, -most), most))
+}

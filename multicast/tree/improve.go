@@ -1,0 +1,450 @@
+package tree
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Kademlia's hops are random in latency, so a place found by routing is seldom
+// a good one. A node that is not the top looks for a better parent now and then:
+// it asks a few lazy links how they stand, which shows it whole paths to the
+// top, probes the most promising of all nodes it then knows of, and joins the
+// one through which events would come soonest. A full one makes room if that
+// serves the tree: see displace. Each search that finds nothing doubles the
+// pause before the next.
+
+const (
+	gainLeast    = 2 * time.Millisecond // a move that gains less is not worth it
+	gainPart     = 32                   // nor one that gains less than this part of the delay
+	searchEvery  = 5 * time.Second
+	searchSlow   = 6 // doublings of the pause, at most
+	searchAstray = 3 // of a node whose place is plainly bad
+	probeRounds  = 3
+	errTrusted   = 500 // a coordinate with a larger error estimates nothing
+	searchWait   = time.Second
+	scoutLinks   = 2 // lazy links asked per search
+	probeChance  = 2 // candidates probed by chance, so that estimates do not blind
+	probeBest    = 3 // and the best by estimate
+	tryMoves     = 3
+	coinSlope    = 8
+	offerPeers   = 8
+	poolMost     = 96
+)
+
+// tune is a group's search for a better parent.
+type tune struct {
+	at   time.Duration // the next search, or the end of waiting in this one
+	slow uint8         // searches in a row that found nothing
+	s    *search       // the one under way
+}
+
+// search is one round: scouts are asked first, then candidates are probed, then
+// better ones that those named.
+type search struct {
+	probed int
+	hope   bool // somebody was better and had no room
+	out    []probe
+	pool   []candidate
+}
+
+type probe struct {
+	id   overlay.ID
+	sent time.Duration
+}
+
+// candidate is a possible parent and what is known of it.
+type candidate struct {
+	id    overlay.ID
+	stand Standing
+	depth int
+	rtt   time.Duration // measured; 0: only estimated
+	open  bool          // it said that it would be the parent
+	lost  bool          // the coin fell against it
+}
+
+// budget bounds the searches of a node over all its groups: many at first, then
+// one a minute.
+type budget struct {
+	saved float64
+	since time.Duration
+}
+
+const (
+	budgetMost  = 24
+	budgetEvery = time.Minute
+)
+
+func (b *budget) take(now time.Duration) bool {
+	if b.since == 0 {
+		b.saved, b.since = budgetMost, max(now, 1)
+	}
+	b.saved = min(b.saved+float64(now-b.since)/float64(budgetEvery), budgetMost)
+	b.since = max(now, 1)
+	if b.saved < 1 {
+		return false
+	}
+	b.saved--
+	return true
+}
+
+// tuned plans the next search after a move, or after one that found nothing.
+func (n *Node) tuned(g *group, better bool) {
+	t := &g.tune
+	switch {
+	case better || g.place.since == n.step.now || n.tooDeep(g):
+		t.slow = 0
+	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
+	case n.astray(g):
+		t.slow = min(t.slow+1, searchAstray)
+	default:
+		t.slow = min(t.slow+1, searchSlow)
+	}
+	t.s = nil
+	t.at = n.step.now + n.jitter(searchEvery<<t.slow, 0.5)
+	n.touch(g)
+}
+
+// tuneDue begins a search or ends its waiting.
+func (n *Node) tuneDue(g *group) {
+	t := &g.tune
+	switch {
+	case t.s != nil:
+		n.searchOn(g)
+	case g.place.parent == "" || g.place.top:
+		t.at = 0
+	case !g.place.attached || g.seek.on || len(g.place.stands) == 0 || !n.search.take(n.step.now):
+		t.at = n.step.now + n.jitter(searchEvery, 0.5)
+	default:
+		n.startSearch(g)
+	}
+}
+
+func (n *Node) startSearch(g *group) {
+	s := &search{}
+	g.tune.s = s
+	for i := range g.place.path[:len(g.place.path)-1] {
+		s.add(candidate{id: g.place.path[i], stand: g.place.stands[i], depth: i})
+	}
+	scouts := slices.Clone(g.links.lazy)
+	n.rng.Shuffle(len(scouts), func(i, j int) { scouts[i], scouts[j] = scouts[j], scouts[i] })
+	n.probe(g, append(scouts[:min(len(scouts), scoutLinks)], n.forebear(g)...))
+	if len(s.out) == 0 {
+		n.searchOn(g)
+	}
+}
+
+// forebear picks the parent or, less often, somebody above it: their children are
+// this node's siblings and uncles. The higher, the fewer may ask.
+func (n *Node) forebear(g *group) []overlay.ID {
+	for i := len(g.place.path) - 1; i >= 0; i-- {
+		if n.rng.Float64() >= n.coin(g, g.place.stands[i], i) {
+			return nil
+		}
+		if i == 0 || n.rng.IntN(2) == 0 {
+			return []overlay.ID{g.place.path[i]}
+		}
+	}
+	return nil
+}
+
+func (s *search) add(c candidate) {
+	for i := range s.pool {
+		if o := &s.pool[i]; o.id == c.id {
+			if c.rtt != 0 || o.rtt == 0 {
+				*o = c
+			}
+			return
+		}
+	}
+	if len(s.pool) < poolMost {
+		s.pool = append(s.pool, c)
+	}
+}
+
+func (n *Node) probe(g *group, ids []overlay.ID) {
+	s := g.tune.s
+	own := n.standing(g)
+	for _, id := range ids {
+		m := &Message{Type: Probe, Group: g.id, Self: &own}
+		n.sayWhy(g, id, m)
+		n.send(id, m)
+		s.out = append(s.out, probe{id, n.step.now})
+	}
+	g.tune.at = n.step.now + searchWait
+	n.touch(g)
+}
+
+// onProbe tells who asks how this node stands, its way to the top, and those
+// of its children that are nearest to the asker.
+func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
+	own := n.standing(g)
+	o := &Message{Type: Offer, Group: g.id, Flags: n.pathFlags(g), Self: &own, Path: g.place.path, Posts: g.place.stands}
+	if len(g.place.stands) != len(g.place.path) {
+		o.Path, o.Posts = nil, nil
+	}
+	if m.Self != nil && n.wouldTake(g, from, m) {
+		o.Flags |= Better
+	}
+	if m.Self != nil {
+		o.Posts = slices.Clip(o.Posts)
+		for _, c := range n.nearest(g, from, m.Self.At) {
+			o.Peers = append(o.Peers, c.id)
+			o.Posts = append(o.Posts, c.stand)
+		}
+	}
+	n.send(from, o)
+}
+
+// wouldTake reports whether a Join of who asks would be accepted as things are.
+func (n *Node) wouldTake(g *group, from overlay.ID, m *Message) bool {
+	if n.cfg.Leaf || n.closed || !g.place.attached {
+		return false
+	}
+	why := n.mayAdopt(g, from, m)
+	if why == Full {
+		_, ok := n.swapFor(g, from, m)
+		return ok
+	}
+	return why == 0
+}
+
+// nearest returns children by what they could offer a node, best first.
+func (n *Node) nearest(g *group, to overlay.ID, at Coord) []child {
+	cs := make([]child, 0, len(g.links.children))
+	for _, c := range g.links.children {
+		if c.id != to && c.stand.Weight > 0 {
+			cs = append(cs, c)
+		}
+	}
+	if at.Known() {
+		slices.SortStableFunc(cs, func(a, b child) int {
+			return cmp.Compare(a.stand.Delay+a.stand.At.RTT(at)/2, b.stand.Delay+b.stand.At.RTT(at)/2)
+		})
+	}
+	return cs[:min(len(cs), offerPeers)]
+}
+
+// onOffer takes an answer, which is a measurement too.
+func (n *Node) onOffer(g *group, from overlay.ID, m *Message) {
+	s := g.tune.s
+	if s == nil {
+		return
+	}
+	i := slices.IndexFunc(s.out, func(p probe) bool { return p.id == from })
+	if i < 0 {
+		return
+	}
+	rtt := n.rtt(from, s.out[i].sent)
+	s.out = slices.Delete(s.out, i, i+1)
+	if m.Self != nil {
+		n.learnRTT(from, m.Self.At, rtt)
+		n.consider(g, from, m, rtt)
+	}
+	if len(s.out) == 0 {
+		n.searchOn(g)
+	}
+}
+
+// consider adds who an offer speaks of, unless this node is above them.
+func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration) {
+	stands := standsOf(m)
+	if m.Flags&Detached != 0 || len(stands) != len(m.Path) || n.loops(m.Path) || g.child(from) >= 0 {
+		return
+	}
+	s := g.tune.s
+	s.add(candidate{id: from, stand: *m.Self, depth: len(m.Path), rtt: rtt, open: m.Flags&Better != 0})
+	for i, id := range m.Path {
+		s.add(candidate{id: id, stand: stands[i], depth: i})
+	}
+	for i, id := range m.Peers {
+		if id != n.self {
+			s.add(candidate{id: id, stand: peerStand(m, i), depth: len(m.Path) + 1})
+		}
+	}
+}
+
+// searchOn goes on with what has come: from scouting to probing, from probing to
+// moving.
+func (n *Node) searchOn(g *group) {
+	s := g.tune.s
+	if g.seek.on || !g.place.attached || g.place.parent == "" {
+		n.tuned(g, false)
+		return
+	}
+	s.out = nil
+	if s.probed < probeRounds {
+		s.probed++
+		n.probe(g, n.promising(g))
+		if len(s.out) > 0 {
+			return
+		}
+	}
+	n.moveUp(g)
+}
+
+// through is what the delay to here would be with a candidate as parent.
+func (n *Node) through(c *candidate) time.Duration {
+	rtt := c.rtt
+	if rtt == 0 && n.at.Known() && c.stand.At.Known() {
+		rtt = n.at.RTT(c.stand.At)
+	}
+	return c.stand.Delay + rtt/2 + hopCost
+}
+
+// enough is the delay that a move has to get below.
+func (n *Node) enough(g *group) time.Duration {
+	d := n.delay(g)
+	if n.tooDeep(g) {
+		return d + d/4
+	}
+	return d - max(gainLeast, d/gainPart)
+}
+
+func (n *Node) tooDeep(g *group) bool {
+	return len(g.place.path)+int(g.height()) > n.depthLimit(g)
+}
+
+// astray reports whether the way here is much longer than it need be.
+func (n *Node) astray(g *group) bool {
+	if len(g.place.stands) == 0 || !n.at.Known() || !g.place.stands[0].At.Known() {
+		return false
+	}
+	direct := n.at.RTT(g.place.stands[0].At) / 2
+	return n.delay(g) > direct+direct/2+30*time.Millisecond
+}
+
+// deepest is how deep this node's deepest leaf may come to be by a move: within
+// the limit, or less deep than it is.
+func (n *Node) deepest(g *group) int {
+	return max(n.depthLimit(g), len(g.place.path)+int(g.height())-1)
+}
+
+// promising picks whom to probe: a few of the best by estimate, a few by chance.
+// A coin keeps light nodes from all asking the heavy ones at the top.
+func (n *Node) promising(g *group) []overlay.ID {
+	s := g.tune.s
+	limit, most := n.enough(g), n.deepest(g)
+	chance, best := probeChance, probeBest
+	if s.probed > 1 { // only what beats the best so far
+		chance, best = 0, 2
+		for i := range s.pool {
+			if s.pool[i].open {
+				limit = min(limit, n.through(&s.pool[i]))
+			}
+		}
+	}
+	var cs []candidate
+	for i := range s.pool {
+		c := &s.pool[i]
+		pays := !c.lost && c.rtt == 0 && c.id != g.place.parent && n.through(c) < limit &&
+			c.depth+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0
+		if pays {
+			if c.lost = n.rng.Float64() >= n.coin(g, c.stand, c.depth); !c.lost {
+				cs = append(cs, *c)
+			}
+		}
+	}
+	n.rng.Shuffle(len(cs), func(i, j int) { cs[i], cs[j] = cs[j], cs[i] })
+	few := min(len(cs), chance)
+	rest := cs[few:]
+	slices.SortStableFunc(rest, func(a, b candidate) int { return cmp.Compare(n.through(&a), n.through(&b)) })
+	cs = cs[:few+min(len(rest), best)]
+	ids := make([]overlay.ID, len(cs))
+	for i := range cs {
+		ids[i] = cs[i].id
+	}
+	return ids
+}
+
+// coin is the chance with which this node may ask one at a depth. What that one
+// told of its weight may be old: at least it has what the depth lets expect.
+func (n *Node) coin(g *group, c Standing, depth int) float64 {
+	weight := float64(g.size())
+	for range depth {
+		weight /= float64(max(n.cfg.Children, 2))
+	}
+	weight = max(weight, float64(c.Weight), 1)
+	return coinSlope * float64(g.weight()) * float64(1+c.Room) / weight
+}
+
+// moveUp asks the best of those measured to be the parent.
+func (n *Node) moveUp(g *group) {
+	s := g.tune.s
+	limit, most := n.enough(g), n.deepest(g)
+	var cs []candidate
+	for _, c := range s.pool {
+		if c.open && c.id != g.place.parent && n.through(&c) < limit && c.depth+1+int(g.height()) <= most {
+			cs = append(cs, c)
+		}
+	}
+	for _, c := range s.pool {
+		if c.rtt > 0 && n.through(&c) < limit {
+			if c.depth+1+int(g.height()) > most {
+			} else if !c.open {
+			}
+		}
+	}
+	if len(cs) == 0 {
+		s.hope = slices.ContainsFunc(s.pool, func(c candidate) bool { return c.rtt > 0 && n.through(&c) < limit })
+		n.tuned(g, false)
+		return
+	}
+	slices.SortStableFunc(cs, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(n.through(&a), n.through(&b)), cmp.Compare(a.id, b.id))
+	})
+	var ids []overlay.ID
+	for _, c := range cs[:min(len(cs), tryMoves)] {
+		ids = append(ids, c.id)
+	}
+	g.tune.at = n.step.now + 2*searchEvery // longer than all of them take to answer
+	n.touch(g)
+	g.seek = seek{on: true, moving: true, better: true, routed: true, looked: true, todo: ids}
+	n.seekNext(g)
+}
+
+// sayWhy adds to a Join what the parent needs to weigh it against its children:
+// the distance measured and the place that becomes free.
+func (n *Node) sayWhy(g *group, to overlay.ID, m *Message) {
+	m.Flags |= Better
+	if s := g.tune.s; s != nil {
+		for i := range s.pool {
+			if s.pool[i].id == to {
+				m.RTT = s.pool[i].rtt
+			}
+		}
+	}
+	if k := len(g.place.stands); k > 0 && g.place.parent != "" {
+		m.Peers = []overlay.ID{g.place.parent}
+		m.Posts = []Standing{g.place.stands[k-1]}
+		if at := slices.Index(g.place.path, to); at >= 0 && at < k-2 {
+			m.Peers = append(m.Peers, g.place.path[at+1])
+			m.Posts = append(m.Posts, g.place.stands[at+1])
+		}
+	}
+}
+
+// lightest lists up to four children, those with the fewest nodes below first.
+// Who is sent there is counted at once, so that the next one goes elsewhere.
+func (n *Node) lightest(g *group, not overlay.ID) []overlay.ID {
+	cs := make([]*child, 0, len(g.links.children))
+	for i := range g.links.children {
+		if c := &g.links.children[i]; c.id != not {
+			cs = append(cs, c)
+		}
+	}
+	n.rng.Shuffle(len(cs), func(i, j int) { cs[i], cs[j] = cs[j], cs[i] })
+	slices.SortStableFunc(cs, func(a, b *child) int { return cmp.Compare(bits.Len32(a.stand.Weight), bits.Len32(b.stand.Weight)) })
+	cs = cs[:min(len(cs), offerPeers)]
+	ids := make([]overlay.ID, len(cs))
+	for i, c := range cs {
+		ids[i] = c.id
+	}
+	if len(cs) > 0 {
+		cs[0].stand.Weight++
+	}
+	return ids
+}

@@ -1,0 +1,210 @@
+package tree_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+	oversim "github.com/feedtree/feedtree/overlay/sim"
+	"github.com/feedtree/feedtree/sim"
+)
+
+// at is a known coordinate on a line.
+func at(ms int32) tree.Coord { return tree.Coord{At: [4]int32{ms * 1000}, Height: 100, Err: 50} }
+
+// crowded is a node below a parent with as many children as it takes, all with
+// nobody below them, as far away as told.
+func crowded(t *testing.T, away int32) *solo {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.below("parent")
+	for i := range 15 {
+		own := tree.Standing{Delay: 50 * time.Millisecond, Weight: 1, Room: 15, At: at(away)}
+		s.receive(overlay.ID(fmt.Sprint("child ", i)), tree.Message{Type: tree.Join, Group: group, Edge: uint64(i + 1), Flags: tree.Detached, Self: &own})
+	}
+	return s
+}
+
+// better is the Join of a node that would gain by moving below self.
+func better(weight uint32) tree.Message {
+	own := tree.Standing{Delay: 500 * time.Millisecond, Weight: weight, Height: 1, Room: 5, At: at(3)}
+	return tree.Message{Type: tree.Join, Group: group, Edge: 77, Flags: tree.Better, Self: &own, RTT: 6 * time.Millisecond,
+		Peers: []overlay.ID{"old"}, Posts: []tree.Standing{{Delay: 400 * time.Millisecond, Weight: 40, At: at(200)}}}
+}
+
+// A full node takes a heavier one in, and only when that has come is a child
+// asked to make room for it: at no time has anybody no parent.
+func TestASwapLeavesNobodyWithoutAParent(t *testing.T) {
+	s := crowded(t, 40)
+	s.receive("heavy", better(30))
+	if a := s.one("heavy", tree.Ack); a.Flags&tree.Confirm == 0 {
+		t.Fatal("the newcomer is not asked to say that it has come")
+	}
+	for _, send := range s.out.Sends {
+		if send.Msg.Type == tree.Drop {
+			t.Fatalf("%s was sent away before the newcomer came", send.To)
+		}
+	}
+	own := tree.Standing{Delay: 20 * time.Millisecond, Weight: 30, Height: 1, Room: 5, At: at(3)}
+	s.receive("heavy", tree.Message{Type: tree.Load, Group: group, Edge: 77, Self: &own})
+	var victim overlay.ID
+	for _, send := range s.out.Sends {
+		if send.Msg.Type == tree.Drop {
+			victim = send.To
+			if send.Msg.Reason != tree.Moved || len(send.Msg.Peers) != 1 {
+				t.Fatalf("%s was told %v, %v", victim, send.Msg.Reason, send.Msg.Peers)
+			}
+		}
+	}
+	if victim == "" {
+		t.Fatal("nobody made room")
+	}
+	if st, _ := s.n.Status(group); !slices.Contains(st.Children, victim) {
+		t.Fatal("the child that makes room was cut before it had another parent")
+	}
+	s.pass(8 * time.Second)
+	if st, _ := s.n.Status(group); len(st.Children) != 15 {
+		t.Fatalf("%d children in the end, want 15", len(st.Children))
+	}
+}
+
+// The other side: who is asked to make room moves, and leaves its parent only
+// when the next one has it.
+func TestWhoMakesRoomKeepsItsParentMeanwhile(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.below("parent")
+	s.receive("parent", tree.Message{Type: tree.Drop, Group: group, Edge: edgeOf(s), Reason: tree.Moved, Peers: []overlay.ID{"next"}})
+	join := s.one("next", tree.Join)
+	if st, _ := s.n.Status(group); st.Parent != "parent" || join.Flags&tree.Detached != 0 {
+		t.Fatalf("without its parent before it had another: %+v", st)
+	}
+	s.receive("next", tree.Message{Type: tree.Ack, Group: group, Edge: join.Edge, Ver: 1, Path: []overlay.ID{"top", "next"}})
+	s.one("parent", tree.Leave)
+	if st, _ := s.n.Status(group); st.Parent != "next" {
+		t.Fatalf("below %s", st.Parent)
+	}
+}
+
+// A swap has to serve the tree: a light node does not push away a child that
+// would lose as much as it gains.
+func TestNoSwapThatGainsNothing(t *testing.T) {
+	s := crowded(t, 4)
+	m := better(1)
+	m.Self.Delay = 30 * time.Millisecond
+	s.receive("light", m)
+	if r := s.one("light", tree.Refuse); r.Reason != tree.Full {
+		t.Fatalf("refused because %v", r.Reason)
+	}
+}
+
+// A node asks nobody below itself, whoever proposes it.
+func TestNoCandidateBelowOneself(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	join := s.one("parent", tree.Join)
+	far := tree.Standing{Delay: time.Second, Weight: 100, At: at(100)}
+	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: join.Edge, Ver: 1,
+		Path: []overlay.ID{"top", "parent"}, Posts: []tree.Standing{{Weight: 1000, At: at(0)}, far}})
+	s.link("lazy")
+	for range 40 {
+		s.pass(time.Second)
+		for _, p := range s.sent("lazy", tree.Probe) {
+			_ = p
+			near := tree.Standing{Delay: time.Millisecond, Weight: 9, Room: 9, At: at(1)}
+			s.receive("lazy", tree.Message{Type: tree.Offer, Group: group, Flags: tree.Better, Self: &near,
+				Path: []overlay.ID{"top", self}, Posts: []tree.Standing{{Weight: 1000}, {Weight: 50}}})
+			if n := len(s.sent("lazy", tree.Join)); n > 0 {
+				t.Fatal("asked a node below itself to be its parent")
+			}
+		}
+	}
+}
+
+// A publisher that promises heartbeats becomes the top of its tree, the root
+// stays where routes end, and the tree outlives the publisher.
+func TestThePublisherIsTheTop(t *testing.T) {
+	for seed := range uint64(8) {
+		w := sim.NewTrees(sim.TreesConfig{Nodes: 60, TTL: 20 * time.Second, Net: oversim.Config[*tree.Message]{Seed: seed}})
+		g := w.GroupNamed("feed")
+		ids := w.IDs()
+		w.Join(g, ids...)
+		w.RunFor(10 * time.Second)
+		root := w.Roots(g)[0]
+		author := ids[int(seed)*7]
+		if author == root {
+			continue
+		}
+		w.Publish(g, author, 0)
+		w.RunFor(20 * time.Second)
+		for range 20 { // longer than a root's term
+			if tops := w.Roots(g); len(tops) != 1 || tops[0] != author {
+				t.Fatalf("seed %d: tops %v at %v, want the publisher %s", seed, tops, w.Now(), author)
+			}
+			w.RunFor(13 * time.Second)
+		}
+		if st, _ := w.Node(root).Status(g); !st.Meets {
+			t.Errorf("seed %d: %s is no longer where routes end", seed, root)
+		}
+		w.Publish(g, author, 0)
+		w.RunFor(time.Second)
+		w.Crash(author)
+		w.RunFor(40 * time.Second)
+		other := ids[int(seed)*7+1]
+		w.Publish(g, other, 0)
+		w.RunFor(30 * time.Second)
+		if faults := w.Settle(time.Minute); len(faults) > 0 {
+			t.Errorf("seed %d: %s", seed, faults[0])
+		}
+		if holes := w.Missed(g, 0); len(holes) > 0 {
+			t.Errorf("seed %d: %v", seed, holes[0])
+		}
+		if twice := w.Doubled(g); len(twice) > 0 {
+			t.Errorf("seed %d: %v", seed, twice[0])
+		}
+	}
+}
+
+// Two publishers of one feed: one of them is the top, and they agree on it.
+func TestTwoPublishersOneTop(t *testing.T) {
+	for seed := range uint64(6) {
+		w := sim.NewTrees(sim.TreesConfig{Nodes: 40, TTL: 20 * time.Second, Net: oversim.Config[*tree.Message]{Seed: seed}})
+		g := w.GroupNamed("feed")
+		ids := w.IDs()
+		w.Join(g, ids...)
+		w.RunFor(10 * time.Second)
+		for range 4 {
+			w.Publish(g, ids[3], 0)
+			w.Publish(g, ids[30], 0)
+			w.RunFor(15 * time.Second)
+		}
+		if faults := w.Settle(time.Minute); len(faults) > 0 {
+			t.Errorf("seed %d: %s", seed, faults[0])
+		}
+		if top := w.Roots(g); len(top) != 1 || top[0] != ids[3] && top[0] != ids[30] {
+			t.Errorf("seed %d: tops %v", seed, top)
+		}
+		if holes := w.Missed(g, 0); len(holes) > 0 {
+			t.Errorf("seed %d: %v", seed, holes[0])
+		}
+	}
+}
+
+// A claim to the top is heeded from a publisher only as far as the trees meet: a
+// top that publishes itself and has the lower ID says so.
+func TestTheLowerPublisherKeepsTheTop(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	s.step(tree.Input{Kind: tree.Looked, Group: group, OK: true})
+	ev := *event(1)
+	ev.TTL = time.Minute
+	s.step(tree.Input{Kind: tree.Publish, Group: group, Event: ev})
+	s.receive("zebra", tree.Message{Type: tree.Crown, Group: group, Peers: []overlay.ID{"zebra"}})
+	if c := s.one("zebra", tree.Crown); !slices.Equal(c.Peers, []overlay.ID{self}) {
+		t.Fatalf("told %v", c.Peers)
+	}
+	s.now += time.Minute
+	s.receive("ant", tree.Message{Type: tree.Crown, Group: group, Peers: []overlay.ID{"ant"}})
+	s.one("ant", tree.Join)
+}

@@ -1,0 +1,151 @@
+package tree
+
+import (
+	"slices"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// Standing is what a node tells about its place in one tree. It is hearsay: it
+// proposes whom to ask, and what is measured decides.
+type Standing struct {
+	Delay  time.Duration // from the top, the sum of the edges' one-way delays and hopCost each
+	Weight uint32        // nodes in the subtree, this one included; 0: nothing is known
+	Height uint8         // edges down to its deepest leaf
+	Room   uint8         // children it could take
+	At     Coord
+}
+
+// hopCost is what a hop takes beside the way: verifying, and copies that leave
+// in turn.
+const hopCost = 2 * time.Millisecond
+
+// standing is this node's own.
+func (n *Node) standing(g *group) Standing {
+	return Standing{Delay: n.delay(g), Weight: g.weight(), Height: g.height(), Room: n.room(g), At: n.at.Coord}
+}
+
+// delay is how long an event takes from the top to here.
+func (n *Node) delay(g *group) time.Duration {
+	if k := len(g.place.stands); k > 0 && g.place.parent != "" {
+		return g.place.stands[k-1].Delay + g.place.rtt/2 + hopCost
+	}
+	return 0
+}
+
+func (n *Node) room(g *group) uint8 {
+	if n.cfg.Leaf {
+		return 0
+	}
+	free := min(n.cfg.Children-n.spare()-len(g.links.children), n.cfg.AllChildren-n.held)
+	return uint8(min(max(free, 0), 255))
+}
+
+// weight counts the nodes of the subtree, as far as the children told.
+func (g *group) weight() uint32 {
+	w := uint64(1)
+	for i := range g.links.children {
+		w += uint64(max(g.links.children[i].stand.Weight, 1))
+	}
+	return uint32(min(w, 1<<31))
+}
+
+func (g *group) height() uint8 {
+	h := uint8(0)
+	for i := range g.links.children {
+		h = max(h, g.links.children[i].stand.Height+1)
+	}
+	return min(h, maxPath)
+}
+
+// size is how many nodes the tree has, as the top says or as this node sees.
+func (g *group) size() uint32 {
+	if len(g.place.stands) > 0 {
+		return max(g.place.stands[0].Weight, g.weight())
+	}
+	return g.weight()
+}
+
+// depthLimit is how deep a tree of that many nodes may become by moving:
+// ⌈log of size to the base of children⌉ + 1.
+func (n *Node) depthLimit(g *group) int {
+	limit, reach := 1, 1
+	for size := int(g.size()); reach < size; limit++ {
+		reach *= max(n.cfg.Children, 2)
+	}
+	return limit
+}
+
+// loadWait gathers changes of weight; a change less than a part in loadPart is
+// not worth a message.
+const (
+	loadWait = time.Second
+	loadPart = 8
+)
+
+// reckon plans to tell the parent what changed below.
+func (n *Node) reckon(g *group) {
+	p := &g.place
+	if p.parent == "" || p.loadAt != 0 {
+		return
+	}
+	w, told := g.weight(), p.told
+	if diff(w, told.Weight) > told.Weight/loadPart || g.height() != told.Height || (n.room(g) == 0) != (told.Room == 0) {
+		p.loadAt = n.step.now + n.jitter(loadWait, 0.25)
+		n.touch(g)
+	}
+}
+
+func diff(a, b uint32) uint32 { return max(a, b) - min(a, b) }
+
+// tellLoad sends the parent this node's standing.
+func (n *Node) tellLoad(g *group) {
+	p := &g.place
+	p.loadAt = 0
+	if p.parent == "" {
+		return
+	}
+	p.told = n.standing(g)
+	own := p.told
+	n.send(p.parent, &Message{Type: Load, Group: g.id, Edge: p.edge, Self: &own, RTT: p.rtt})
+}
+
+// onLoad takes a child's standing. The first one after a displacement says that
+// the child has really come.
+func (n *Node) onLoad(g *group, from overlay.ID, m *Message) {
+	i := g.child(from)
+	if i < 0 || g.links.children[i].edge != m.Edge || m.Self == nil {
+		return
+	}
+	g.links.children[i].stand = *m.Self
+	n.reckon(g)
+	if g.place.top && n.worthTelling(g) {
+		n.announce(g)
+	}
+	n.confirmed(g, from)
+}
+
+// stands checks what came with a path: one standing for each step, or none.
+func standsOf(m *Message) []Standing {
+	if len(m.Posts) < len(m.Path) {
+		return nil
+	}
+	return m.Posts[:len(m.Path):len(m.Path)]
+}
+
+// peerStand is the standing told of the i-th peer.
+func peerStand(m *Message, i int) Standing {
+	if len(m.Posts) != len(m.Path)+len(m.Peers) {
+		return Standing{}
+	}
+	return m.Posts[len(m.Path)+i]
+}
+
+// standsDown is pathDown's: the standings of the way to the top and this node's.
+func (n *Node) standsDown(g *group) []Standing {
+	if len(g.place.stands) != len(g.place.path) {
+		return nil
+	}
+	return append(slices.Clip(g.place.stands), n.standing(g))
+}
