@@ -21,10 +21,10 @@ var groups = Scenario{
 }
 
 // zipfSizes are the sizes of Scribe's groups (§V-A): of nodes·rank^-1.25,
-// rounded, for 1,500 groups of 100,000 nodes. Fewer nodes have as many fewer
-// groups; none is smaller than 11.
+// rounded, for 1,500 groups of 100,000 nodes. Fewer nodes have fewer groups, as
+// many as there are of 11 members and more.
 func zipfSizes(nodes int) []int {
-	sizes := make([]int, min(max(nodes*15/1000, 10), 1500))
+	sizes := make([]int, min(int(math.Ceil(1500*math.Pow(float64(nodes)/100_000, 0.8))), 1500))
 	for i := range sizes {
 		sizes[i] = max(int(float64(nodes)*math.Pow(float64(i+1), -1.25)+0.5), 11)
 	}

@@ -111,6 +111,11 @@ func TestZipfSizes(t *testing.T) {
 	if len(sizes) != 1500 || sizes[0] != 100_000 || sizes[1499] != 11 {
 		t.Errorf("%d groups from %d to %d", len(sizes), sizes[0], sizes[len(sizes)-1])
 	}
+	for _, nodes := range []int{40, 600, 2000, 10_000} {
+		if s := zipfSizes(nodes); s[0] != nodes || s[len(s)-1] < 11 || s[len(s)-1] > 12 {
+			t.Errorf("%d nodes: %d groups from %d to %d", nodes, len(s), s[0], s[len(s)-1])
+		}
+	}
 	if !slices.IsSortedFunc(sizes, func(a, b int) int { return b - a }) {
 		t.Error("a later rank is larger")
 	}

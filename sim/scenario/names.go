@@ -24,7 +24,7 @@ var measures = []measure{
 	{"children_group_max", "of one node in one group"},
 	{"children_mean", "of nodes that have any"},
 	{"sends_p99_to_mean", "payloads sent per node"},
-	{"link_stress_mean", "messages per link that carries any, per item"},
+	{"link_stress_mean", "messages per link, one item of each feed"},
 	{"link_stress_max", ""},
 	{"link_stress_unicast_max", "if the publisher sent to each member"},
 	{"coverage", "of the due, within a minute"},

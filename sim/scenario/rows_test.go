@@ -30,17 +30,17 @@ var rows = []struct {
 	least    []bar
 }{
 	{"static", Config{Nodes: 600, Seed: 1}, []bar{
-		{"rad_median", 9, 1.2}, {"rmd_median", 9, 1.1}, {"hops_max", 12, 7}, {"redundant_copies", 0.05, 0.01}, {"noise_share", 0, 0},
+		{"rad_median", 1.5, 1.2}, {"rmd_median", 1.5, 1.1}, {"hops_max", 7, 7}, {"redundant_copies", 0.02, 0.01}, {"noise_share", 0, 0},
 		{"children_group_max", 16, 16}, {"warmup_rounds", 12, 12}, {"messages_per_node_warmup", 250, 250},
 		{"busiest_requests_per_round", 400, 400}, {"detached", 0, 0}, {"roots", 1, 1},
 	}, []bar{{"coverage", 1, 1}, {"roots", 1, 1}, {"items", 10, 10}}},
 	{"static", Config{Nodes: 600, Seed: 1, Latency: "transit-stub"}, []bar{
-		{"rad_median", 8, 1.35}, {"rmd_median", 8, 1.4}, {"link_stress_max", 599, 300},
+		{"rad_median", 1.6, 1.35}, {"rmd_median", 1.8, 1.4}, {"link_stress_max", 599, 300},
 	}, []bar{{"coverage", 1, 1}, {"link_stress_unicast_max", 599, 599}}},
-	{"serial", Config{Nodes: 400, Seed: 1}, []bar{{"rad_median", 14, 1.85}, {"rmd_median", 14, 1.4}}, []bar{{"coverage", 1, 1}}},
+	{"serial", Config{Nodes: 400, Seed: 1}, []bar{{"rad_median", 2.5, 1.85}, {"rmd_median", 2.5, 1.4}}, []bar{{"coverage", 1, 1}}},
 	{"groups", Config{Nodes: 600, Seed: 1, WarmUp: 2 * time.Minute}, []bar{
-		{"rad_median", 9, 1.2}, {"rad_max", 20, 1.5}, {"rmd_max", 20, 2}, {"children_max", 64, 64}, {"children_group_max", 16, 16},
-		{"sends_p99_to_mean", 12, 6}, {"redundant_copies", 0.1, 0.01}, {"noise_share", 0.4, 0.01},
+		{"rad_median", 1.5, 1.2}, {"rad_max", 3, 1.5}, {"rmd_max", 4, 2}, {"children_max", 64, 64}, {"children_group_max", 16, 16},
+		{"sends_p99_to_mean", 12, 6}, {"redundant_copies", 0.1, 0.01}, {"noise_share", 0.2, 0.01}, {"noise_share_small", 0.3, 0},
 	}, []bar{{"coverage", 1, 1}}},
 	{"churn", Config{Nodes: 300, Seed: 1, Session: 5 * time.Minute, Span: 15 * time.Minute}, []bar{
 		{"redundant_copies", 0.1, 0.05},
