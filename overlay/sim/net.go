@@ -99,7 +99,7 @@ type Net[M any] struct {
 
 	nodes []node[M]
 	pos   []uint64 // positions by node, apart: tables walk them all the time
-	full  []uint8  // by node: so many buckets from the first have no room
+	full  []uint32 // by node: a bit for each bucket that has no room
 	up    []bool   // by node: it is alive, apart for the same reason
 	byID  map[overlay.ID]int32
 	order order

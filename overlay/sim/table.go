@@ -60,7 +60,7 @@ func (n *Net[M]) holds(a, p int32) bool {
 // insert puts p into a's table if its bucket has room; a peer that is there is
 // connected again. A full bucket keeps what it has, live or not.
 func (n *Net[M]) insert(a, p int32) {
-	if n.bucketOf(a, p) < int(n.full[a]) {
+	if n.full[a]&(1<<n.bucketOf(a, p)) != 0 {
 		return
 	}
 	at, c := n.find(a, p)
@@ -68,12 +68,13 @@ func (n *Net[M]) insert(a, p int32) {
 	if at >= 0 {
 		if !t.peers[at].isUp() {
 			t.peers[at] &^= down
+			n.refull(a, c)
 			n.changed(a)
 		}
 		return
 	}
 	from, to := t.bounds(c)
-	if to-from >= n.cfg.Tables.Bucket || n.nodes[p].hidden {
+	if to-from >= n.cfg.Tables.Bucket || n.cfg.Undialable != nil && n.nodes[p].hidden {
 		return
 	}
 	if len(t.peers) == cap(t.peers) {
@@ -86,7 +87,7 @@ func (n *Net[M]) insert(a, p int32) {
 		t.ends[k]++
 	}
 	n.hold(p, a)
-	n.refull(a)
+	n.refull(a, c)
 	n.changed(a)
 }
 
@@ -97,19 +98,16 @@ func (n *Net[M]) tableSize() int {
 	return min(k*(bits.Len(uint(len(n.order.sorted)/k))+2), len(n.order.sorted))
 }
 
-// refull notes how many buckets from the first are full with no peer down: of
-// what belongs there, insert has nothing to do.
-func (n *Net[M]) refull(a int32) {
+// refull notes whether a bucket is full with no peer down: insert has nothing
+// to do there, and with a million nodes even looking takes its time.
+func (n *Net[M]) refull(a int32, c int) {
 	t := &n.nodes[a].table
-	c := int(n.full[a])
-	for c < depth {
-		from, to := t.bounds(c)
-		if to-from < n.cfg.Tables.Bucket || slices.ContainsFunc(t.peers[from:to], func(e entry) bool { return !e.isUp() }) {
-			break
-		}
-		c++
+	from, to := t.bounds(c)
+	if to-from < n.cfg.Tables.Bucket || slices.ContainsFunc(t.peers[from:to], func(e entry) bool { return !e.isUp() }) {
+		n.full[a] &^= 1 << c
+	} else {
+		n.full[a] |= 1 << c
 	}
-	n.full[a] = uint8(c)
 }
 
 // meet is what contact between two live nodes does to their tables.
@@ -129,7 +127,7 @@ func (n *Net[M]) evict(a, p int32) {
 	for k := c; k < depth; k++ {
 		t.ends[k]--
 	}
-	n.full[a] = min(n.full[a], uint8(c))
+	n.full[a] &^= 1 << c
 	n.release(p, a)
 	n.changed(a)
 	n.refreshLater(a)
@@ -180,7 +178,7 @@ func (n *Net[M]) setDown(a, p int32) {
 		return
 	}
 	n.nodes[a].table.peers[at] |= down
-	n.full[a] = min(n.full[a], uint8(c))
+	n.full[a] &^= 1 << c
 	n.changed(a)
 	n.refreshLater(a)
 }
@@ -235,7 +233,6 @@ func (n *Net[M]) refresh(a int32) {
 			left++
 		}
 	}
-	n.refull(a)
 	if !n.cfg.Tables.Joined || len(n.nodes[a].table.peers)-left < shortOf || unit(n.draw(a)) < refillOdds {
 		n.fill(a)
 	}

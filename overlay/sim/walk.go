@@ -46,7 +46,11 @@ func (n *Net[M]) walkBy(a int32, target uint64, first, wide int) (_ []near, took
 	w := &n.walk
 	w.target, w.self, w.most = target, a, n.cfg.Tables.Bucket
 	w.best, w.silent, w.timed = w.best[:0], w.silent[:0], wide > 1
-	n.ask(a)
+	seeds := w.most
+	if wide == 1 {
+		seeds = 1 // who is in the target's own bucket leads there
+	}
+	n.ask(a, seeds)
 	for {
 		round, asked := n.askRound(a, min(first, w.most), wide, true)
 		if asked == 0 {
@@ -86,17 +90,18 @@ func (n *Net[M]) askRound(a int32, first, wide int, answers bool) (took time.Dur
 			took = max(took, n.rtt(a, p))
 		}
 		if answers {
-			n.ask(p)
+			n.ask(p, w.most)
 		}
 		n.meet(a, p)
 	}
 	return took, len(w.some)
 }
 
-// ask adds what p knows near the target to the candidates.
-func (n *Net[M]) ask(p int32) {
+// ask adds the k peers that p knows nearest to the target to the candidates, or
+// more.
+func (n *Net[M]) ask(p int32, k int) {
 	w := &n.walk
-	n.around(p, w.target, w.most, func(peers []entry) {
+	n.around(p, w.target, k, func(peers []entry) {
 		far := w.reach()
 		for _, e := range peers {
 			if dist := n.pos[e.node()] ^ w.target; dist < far {
