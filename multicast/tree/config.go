@@ -7,12 +7,12 @@ import "time"
 type Config struct {
 	Children    int           // children per group: 16
 	AllChildren int           // children over all groups: 256
-	Lazy        int           // lazy links a member seeks per group: 4; it accepts twice as many
+	Lazy        int           // lazy links a member seeks per group: 7; it accepts twice as many
 	Lines       int           // sources remembered per group: 32
-	Buffer      int           // events kept per group (FeedTree §4.5.2: the last n items): 64
+	Buffer      int           // events kept per group (FeedTree §4.5.2: the last n items): 512
 	BufferBytes int           // bytes kept per group: 4 MiB
 	Replicas    int           // nodes near the root that hold its state: 3
-	KeepAlive   time.Duration // silence after which a neighbour is pinged: 15 s
+	KeepAlive   time.Duration // silence after which parent and children are pinged: 20 s
 	Patience    time.Duration // how long a neighbour may take to answer: 2 s
 	Lease       time.Duration // how long a node near the root keeps a group for nobody: 1 h
 	Leaf        bool          // nobody can dial this node: it is never a root nor a parent
@@ -31,12 +31,12 @@ func (c Config) withDefaults() Config {
 	}
 	def(&c.Children, 16)
 	def(&c.AllChildren, 256)
-	def(&c.Lazy, 4)
+	def(&c.Lazy, 7)
 	def(&c.Lines, 32)
-	def(&c.Buffer, 64)
+	def(&c.Buffer, 512)
 	def(&c.BufferBytes, 4<<20)
 	def(&c.Replicas, 3)
-	span(&c.KeepAlive, 15*time.Second)
+	span(&c.KeepAlive, 20*time.Second)
 	span(&c.Patience, 2*time.Second)
 	span(&c.Lease, time.Hour)
 	return c
@@ -57,10 +57,13 @@ const (
 	retryTo      = 20 * time.Second
 	walkFrom     = 500 * time.Millisecond // a member short of lazy links sends a walk; doubles up to
 	walkTo       = time.Minute
-	compareEvery = 2                // keep-alives' time after which heads carry the digests of one
-	avoidFor     = 10 * time.Minute // a parent that did not forward is not asked again
-	maxPath      = 48               // a longer way to the top is a loop that nobody saw closing
-	walkHops     = 5                // steps of a walk; it may end once no more than walkAccept are left
+	tellEvery    = 600 * time.Millisecond // and no more often than this to one neighbour
+	lazyPart     = 3                      // keep-alives are this much rarer where no edge is watched
+	replicateTo  = 8                      // nodes in a tree that needs no copies beside it
+	compareEvery = 2                      // keep-alives' time after which heads carry the digests of one
+	avoidFor     = 10 * time.Minute       // a parent that did not forward is not asked again
+	maxPath      = 48                     // a longer way to the top is a loop that nobody saw closing
+	walkHops     = 5                      // steps of a walk; it may end once no more than walkAccept are left
 	walkAccept   = 2
 	blameLimit   = 3 // items a parent may be late with, in a row, before it is left
 	pullMax      = 64

@@ -16,13 +16,13 @@ func (n *Node) tell(id overlay.ID, g *group) {
 	}
 	p.tell = append(p.tell, g)
 	if p.tellAt == 0 {
-		p.tellAt = n.step.now + n.jitter(tellAfter, 0.3)
+		p.tellAt = max(n.step.now+n.jitter(tellAfter, 0.3), p.told+tellEvery)
 	}
 	n.touchPair(p)
 }
 
 func (n *Node) tellHeads(p *pair) {
-	p.tellAt = 0
+	p.tellAt, p.told = 0, n.step.now
 	m := &Message{Type: Heads}
 	for _, g := range p.tell {
 		if hs := g.heads(); len(hs) > 0 {
@@ -61,8 +61,8 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 			continue
 		}
 		wait := lazyWait
-		if g.near(from) || e.Flags&Fresh != 0 {
-			wait = reorderWait
+		if g.near(from) || e.Flags&Fresh != 0 || g.place.parent == "" || g.place.blame > 0 {
+			wait = reorderWait // nothing better is on its way
 		}
 		n.learn(g, from, e.Heads, wait)
 		if hs := g.heads(); e.Flags&Fresh != 0 && len(hs) > 0 {
@@ -80,7 +80,12 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 // replicate sends what the root has to the nodes that would be root after it,
 // unless they hang below it anyway (FeedTree §4.5.2: the responsibility of the
 // root is spread over several nodes).
+//
+// Where many hold it there is no need: who becomes root then asks its children.
 func (n *Node) replicate(g *group, ev *multicast.Event, a arrival) {
+	if g.size() > replicateTo {
+		return
+	}
 	left := n.cfg.Replicas
 	for _, id := range n.router.Closest(g.key, n.cfg.Replicas+len(g.links.children)+1) {
 		if left > 0 && id != n.self && id != a.from && g.child(id) < 0 {

@@ -116,6 +116,8 @@ func (n *Node) tuneDue(g *group) {
 		n.searchOn(g)
 	case g.place.parent == "" || g.place.top:
 		t.at = 0
+	case len(g.place.path) == 1 && int(g.size()) <= n.cfg.Children:
+		t.at = n.step.now + n.jitter(searchEvery<<searchSlow, 0.5) // a star has no better place
 	case !g.place.attached || g.seek.on || len(g.place.stands) == 0 || !n.search.take(n.step.now):
 		t.at = n.step.now + n.jitter(searchEvery, 0.5)
 	default:

@@ -8,7 +8,7 @@ import (
 
 // window is how far below the head of its line a missing event is still
 // accepted when it comes.
-const window = 256
+const window = 1024
 
 // line is what a node knows of one source's dense line in one group.
 //

@@ -26,6 +26,7 @@ type pair struct {
 	compared time.Duration // when digests were sent last
 	tell     []*group      // groups whose heads the neighbour is to be told
 	tellAt   time.Duration
+	told     time.Duration // when heads were told last
 	alarm    alarm
 	touch    bool
 }
@@ -112,6 +113,17 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
 	p.ties = append(p.ties, tie{g, 1})
 }
 
+// silence is how long a neighbour may be silent before it is pinged. A lazy link
+// is one of several and watched less.
+func (n *Node) silence(p *pair) time.Duration {
+	for _, t := range p.ties {
+		if t.g.near(p.id) {
+			return n.cfg.KeepAlive
+		}
+	}
+	return lazyPart * n.cfg.KeepAlive
+}
+
 // untie takes a link out; a pair without links is forgotten.
 func (n *Node) untie(id overlay.ID, g *group, digest uint64) {
 	p := n.pairs.find(id)
@@ -149,7 +161,7 @@ func (p *pair) forgetTell(g *group) {
 func (n *Node) heard(id overlay.ID) {
 	if p := n.pairs.find(id); p != nil {
 		p.dead, p.pings = 0, 0
-		p.probe = n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)
+		p.probe = n.step.now + n.jitter(n.silence(p), 0.25)
 		n.touchPair(p)
 	}
 }
