@@ -111,8 +111,9 @@ func statusSentence(status int) string {
 }
 
 var (
-	errScheme  = errors.New("the address must begin with http:// or https:// and a host")
-	errTooMany = fmt.Errorf("more than %d; sites that insist on cookies do this", maxRedirects)
+	errDowngrade = errors.New("from https to plain http")
+	errScheme    = errors.New("the address must begin with http:// or https:// and a host")
+	errTooMany   = fmt.Errorf("more than %d; sites that insist on cookies do this", maxRedirects)
 )
 
 func refusal(reason Reason, err error) error { return &Error{Reason: reason, Err: err} }
