@@ -36,6 +36,7 @@ type work struct {
 	askedAt time.Duration // when the last such fetch was begun
 	asked   bool
 	nudge   bool // the fetch out of turn is about an unknown key
+	hint    hinting
 
 	barred time.Duration // nobody may ask the origin before, whatever for
 	slot   time.Duration // the time reserved at its hosts, 0: none
@@ -125,10 +126,14 @@ func (ch *channel) deadline() time.Duration {
 
 // askAt is when the origin is asked out of turn.
 func (ch *channel) askAt() time.Duration {
-	if ch.work.askAt == 0 {
-		return schedule.Never
+	at := ch.work.hint.due()
+	if ch.work.askAt != 0 {
+		at = min(at, ch.work.askAt)
 	}
-	return max(ch.work.askAt, ch.work.barred)
+	if at == schedule.Never {
+		return at
+	}
+	return max(at, ch.work.barred)
 }
 
 // missing asks the origin soon for what no node in the tree had (FeedTree

@@ -146,11 +146,14 @@ func (d *desk) begin() {
 			continue
 		}
 		switch {
+		case out && ch.work.hint.due() <= now:
+			d.fetch(ch, d.answerHint(ch))
 		case out:
 			d.fetch(ch, job{nudge: ch.work.nudge})
 			ch.work.askAt, ch.work.askedAt, ch.work.asked, ch.work.nudge = 0, now, true, false
 		case what == schedule.Poll:
-			d.fetch(ch, job{poll: true, tell: !ch.local() && !ch.work.quiet, thorough: !ch.work.told})
+			ch.work.hint.pending = false
+			d.fetch(ch, d.pollJob(ch))
 		case what == schedule.Announce:
 			d.fetch(ch, job{announce: true, tell: true, thorough: true})
 		}

@@ -50,7 +50,7 @@
 //     only for the first fetch, when no node has what is missing (at most twice
 //     per interval; of a volunteer's line once, at a time of its own), and about
 //     an unknown key (at most once per interval and per minute, but the first
-//     time at once).
+//     time at once), and because of a hint (at most once in 5 minutes; Hint).
 //  6. A feed's trouble is its own: it shows in its status, the others go on.
 //  7. After Close no goroutine of the node runs, and the store is no longer used.
 //

@@ -258,6 +258,7 @@ func (d *desk) heard(all []heard, changed map[string]bool) {
 		if news {
 			ch.count.items = -1
 			ch.wakeSubs()
+			ch.spared(h.ago)
 		}
 		ch.refresh(news)
 		d.arm(ch)

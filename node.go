@@ -42,6 +42,7 @@ type Node struct {
 	judges  judges
 	authors authors
 	codec   *codec
+	hints   hints
 	life    life
 }
 

@@ -59,6 +59,7 @@ func (d *desk) finish(ch *channel, j job, r result) {
 		ch.count.title = r.doc.Title
 		d.obey(ch, r.doc)
 	}
+	ch.learnHub(r)
 	ch.sched.SetInterval(now, rec.Interval)
 	switch {
 	case j.announce && r.ok:

@@ -93,6 +93,7 @@ func (n *Node) Status() Status {
 	done, refused := n.carrier.Counters()
 	s.Refused = refused
 	maps.Copy(s.Counts, done)
+	n.hints.report(s.Counts, s.Refused)
 	return s
 }
 

@@ -126,6 +126,7 @@ type found struct {
 	doc      *feed.Feed
 	items    []store.Item
 	requests uint64
+	hub      *Hub
 }
 
 // discover fetches a feed that is not known here. A web page leads to the feed
@@ -178,7 +179,7 @@ func (n *Node) enrol(url string, p *poll, requests uint64) (*found, error) {
 		url = canonical
 	}
 	p.state.Move = polite.Move{}
-	f := &found{doc: p.doc, requests: requests}
+	f := &found{doc: p.doc, requests: requests, hub: hubOf(url, p.answer, p.doc)}
 	f.rec = store.Feed{URL: url, Group: multicast.GroupOf(url), Asked: p.now, Read: p.now}
 	n.changes(p)(&f.rec)
 	var err error
@@ -222,7 +223,7 @@ func (n *Node) open(ctx context.Context, f *found) error {
 			have.count.requests += f.requests
 			return
 		}
-		ch.count.title = f.doc.Title
+		ch.count.title, ch.work.hint.hub = f.doc.Title, f.hub
 		d.obey(ch, f.doc)
 		if ch.local() {
 			ch.sched.Polled(d.now(), true)
