@@ -25,7 +25,7 @@ type Config struct {
 	Cut      time.Duration // 0, or how long a member is cut off while items go on
 	Burst    int           // 0, or how many items are published as fast as they are taken
 
-	settle time.Duration // between joining and publishing; 0: 3 s
+	settle time.Duration // between joining and publishing, until tables and places are found; 0: 25 s
 
 	// Progress is told what goes on, and how much of it is done, 0 to 1.
 	Progress func(stage string, done float64)
@@ -150,7 +150,7 @@ func (c *Config) check() error {
 		}
 	}
 	if c.settle == 0 {
-		c.settle = 3 * time.Second
+		c.settle = 25 * time.Second
 	}
 	if c.Progress == nil {
 		c.Progress = func(string, float64) {}

@@ -7,7 +7,7 @@ import "time"
 type Config struct {
 	Children    int           // children per group: 16
 	AllChildren int           // children over all groups: 256
-	Lazy        int           // lazy links a member seeks per group: 7; it accepts twice as many
+	Lazy        int           // lazy links a member seeks per group: 7; it accepts half as many more
 	Lines       int           // sources remembered per group: 32
 	Buffer      int           // events kept per group (FeedTree §4.5.2: the last n items): 512
 	BufferBytes int           // bytes kept per group: 4 MiB
@@ -48,7 +48,7 @@ const (
 	reorderWait  = 100 * time.Millisecond // a gap may close by itself when messages overtake each other
 	lazyWait     = 500 * time.Millisecond // a head heard from a lazy link may only be ahead of the payload
 	pullWait     = time.Second            // an answer to a pull is due
-	expectWait   = time.Second            // data sent is acknowledged by heads within this, or the neighbour is pinged
+	expectWait   = 2 * time.Second        // data sent is acknowledged by heads within this, or the neighbour is pinged
 	rootCheck    = 5 * time.Second        // a new root looks again for somebody closer; doubles up to
 	rootCheckTo  = time.Minute
 	rootTerm     = 3 * time.Minute        // a root below a publisher is root for this long, unless told again
@@ -57,13 +57,14 @@ const (
 	retryTo      = 20 * time.Second
 	walkFrom     = 500 * time.Millisecond // a member short of lazy links sends a walk; doubles up to
 	walkTo       = time.Minute
-	tellEvery    = 600 * time.Millisecond // and no more often than this to one neighbour
-	lazyPart     = 3                      // keep-alives are this much rarer where no edge is watched
-	replicateTo  = 8                      // nodes in a tree that needs no copies beside it
-	compareEvery = 2                      // keep-alives' time after which heads carry the digests of one
-	avoidFor     = 10 * time.Minute       // a parent that did not forward is not asked again
-	maxPath      = 48                     // a longer way to the top is a loop that nobody saw closing
-	walkHops     = 5                      // steps of a walk; it may end once no more than walkAccept are left
+	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour
+	lazyPart     = 3                       // keep-alives are this much rarer where no edge is watched
+	replicateTo  = 8                       // nodes in a tree that needs no copies beside it
+	compareEvery = 2                       // keep-alives' time after which heads carry the digests of one
+	avoidFor     = 10 * time.Minute        // a parent that did not forward is not asked again
+	maxPath      = 48                      // a longer way to the top is a loop that nobody saw closing
+	walkHops     = 5                       // steps of a walk; it may end once no more than walkAccept are left
+	walksAtOnce  = 2
 	walkAccept   = 2
 	blameLimit   = 3 // items a parent may be late with, in a row, before it is left
 	pullMax      = 64

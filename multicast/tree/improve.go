@@ -18,8 +18,8 @@ import (
 // pause before the next.
 
 const (
-	gainLeast    = 2 * time.Millisecond // a move that gains less is not worth it
-	gainPart     = 32                   // nor one that gains less than this part of the delay
+	gainLeast    = time.Millisecond // a move that gains less is not worth it
+	gainPart     = 64               // nor one that gains less than this part of the delay
 	searchEvery  = 5 * time.Second
 	searchSlow   = 6 // doublings of the pause, at most
 	searchAstray = 3 // of a node whose place is plainly bad
@@ -67,15 +67,15 @@ type candidate struct {
 }
 
 // budget bounds the searches of a node over all its groups: many at first, then
-// one a minute.
+// two a minute.
 type budget struct {
 	saved float64
 	since time.Duration
 }
 
 const (
-	budgetMost  = 24
-	budgetEvery = time.Minute
+	budgetMost  = 48
+	budgetEvery = 30 * time.Second
 )
 
 func (b *budget) take(now time.Duration) bool {

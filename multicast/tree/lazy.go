@@ -48,7 +48,7 @@ func (n *Node) walk(g *group) {
 	if len(g.place.path) > 1 {
 		starts = append(starts, g.place.path[0])
 	}
-	for range min(n.cfg.Lazy-len(l.lazy), len(starts)) {
+	for range min(n.cfg.Lazy-len(l.lazy), len(starts), walksAtOnce) {
 		n.send(starts[n.rng.IntN(len(starts))], &Message{Type: Walk, Group: g.id, Hops: walkHops, Peers: []overlay.ID{n.self}})
 	}
 }
@@ -85,7 +85,7 @@ func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
 }
 
 func (n *Node) mayLink(g *group, id overlay.ID) bool {
-	return g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < 2*n.cfg.Lazy
+	return g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < n.cfg.Lazy+n.cfg.Lazy/2
 }
 
 // onLink answers a member that a walk ended at. Who shares this node's parent

@@ -28,7 +28,7 @@ type Inbound interface {
 }
 
 const (
-	refreshEvery = time.Minute            // of the routing table
+	refreshEvery = 10 * time.Minute       // of the routing table, once it has settled
 	farewell     = 500 * time.Millisecond // for neighbours to take what is queued
 	closeLimit   = 2 * time.Second
 )
