@@ -17,6 +17,13 @@
 //	/api/v1/status      the node's status as JSON: a feedtree.Status
 //	/healthz            "ok" as soon as the node listens
 //
+// and, with POST, hints that a feed has news, for feeds that are followed here:
+//
+//	/ping, /RPC2        XML-RPC weblogUpdates.ping and extendedPing, as WordPress sends
+//	/hub                WebSub publish: hub.mode=publish with hub.url or hub.topic
+//	/hook/URL           a webhook of any content; or /hook with a parameter url
+//	/websub/TOKEN       what the hubs send that feeds name (rel=hub)
+//
 // URL is the feed's own address as it is, with its "//" and its query; with the
 // "//" collapsed, as some clients do; or percent-encoded as one segment.
 //
@@ -32,10 +39,39 @@
 //  4. A feed not held costs its origin one request however many readers ask at
 //     once, and a feed that could not be had is not asked for again before a pause
 //     that grows from 5 seconds to an hour.
-//  5. Only GET and HEAD, only by a name of this machine (or one that was
-//     configured), and not at the request of other sites' pages.
+//  5. Only GET and HEAD, and POST for hints, only by a name of this machine (or
+//     one that was configured), and not at the request of other sites' pages.
+//     Config.PublicURL opens the routes for hints to the outside, and no other.
 //  6. Errors are plain text that says what, where and what to do. Text from
 //     elsewhere is shown escaped, or without control characters.
+//  7. A hint brings no content and is no proof of anything. The node asks the
+//     feed's origin, at most once in 5 minutes (feedtree.Node.Hint). Of a request
+//     with a hint at most 16 KiB are kept in memory, and only while it lasts; 50
+//     a second are taken, and 2 a second from one address. What is refused is
+//     counted, in the status.
+//  8. A subscription at a hub is confirmed only if it was asked for within the
+//     hour, under an address that only the hub was told; what it sends counts
+//     only if it is signed with the secret that the hub was told over HTTPS. SHA-1
+//     counts only from a hub that never signed with anything better.
+//
+// # Hints from outside
+//
+// By default only this machine, and who else may read here, can hint: a WordPress
+// beside the proxy names http://127.0.0.1:8089/ping in Settings, Writing. Where
+// hints shall come from elsewhere, a reverse proxy passes /ping, /hub, /hook and
+// /websub of a public name on, with that name in Host, and Config.PublicURL says
+// so. By that name nothing else is served, and hints are answered alike whether
+// the feed is followed here or not, so that nobody learns who reads what. A
+// reverse proxy that puts another name into Host, as some do by default, makes
+// strangers look like this machine: pass on no other paths.
+//
+// With a public URL the node also subscribes at the hubs that feeds name. Of
+// these, each learns that somebody at that URL follows the feed; local feeds are
+// left out. Subscriptions are renewed when a quarter of the lease is left; a
+// hub that refuses is left alone for an hour to a day. A feed that is left is not
+// taken back from the hub: what it sends next is answered 410, which ends it. A
+// hub that is asked over plain HTTP is told no secret, so what it sends counts as
+// an unsigned hint to an address that is hard to guess.
 //
 // # Choices
 //

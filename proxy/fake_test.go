@@ -25,6 +25,9 @@ type fakeNode struct {
 	gate   chan struct{}  // if not nil, subscriptions wait for it
 	status feedtree.Status
 	left   []string
+	hinted []string                       // URLs of hints
+	reason map[string]feedtree.HintReason // for which a hint is refused
+	hubs   []feedtree.Hub
 }
 
 func newFakeNode() *fakeNode {
@@ -60,6 +63,34 @@ func (n *fakeNode) Status() feedtree.Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.status
+}
+
+func (n *fakeNode) Hint(_ context.Context, url, _ string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if why := n.reason[url]; why != "" {
+		return &feedtree.HintError{URL: url, Reason: why}
+	}
+	if n.feeds[url] == nil {
+		return &feedtree.HintError{URL: url, Reason: feedtree.HintUnknown}
+	}
+	n.hinted = append(n.hinted, url)
+	return nil
+}
+
+func (n *fakeNode) Hubs(context.Context) ([]feedtree.Hub, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.hubs, nil
+}
+
+// hints returns the hints taken since it was last called.
+func (n *fakeNode) hints() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	taken := n.hinted
+	n.hinted = nil
+	return taken
 }
 
 func (n *fakeNode) subscriptions(url string) int {

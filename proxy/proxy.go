@@ -14,6 +14,7 @@ import (
 
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/fetch"
 	"github.com/feedtree/feedtree/feed/store"
 )
 
@@ -33,6 +34,15 @@ type Config struct {
 	// Nil: the page shows none.
 	Store store.Store
 
+	// PublicURL is where the outside reaches this proxy, for instance through a
+	// reverse proxy, without a slash at the end. There it takes hints about feeds
+	// and nothing else, and feeds' WebSub hubs are asked to send them there. A name
+	// that is among Hosts is not the outside's. Empty: no subscriptions at hubs.
+	PublicURL string
+
+	// Client asks hubs. Nil: there are no subscriptions at hubs.
+	Client *fetch.Client
+
 	// FirstFetch bounds how long a reader waits for a feed that is new. 0: 60 s.
 	FirstFetch time.Duration
 
@@ -51,6 +61,8 @@ type Proxy struct {
 	guard  guard
 	shelf  *shelf
 	source source
+	hints  *hints
+	websub *websub // nil: nobody could reach it
 	now    func() time.Time
 }
 
@@ -75,16 +87,28 @@ func newProxy(s source, c Config, now func() time.Time) *Proxy {
 	if u, err := url.Parse(base); err == nil {
 		hosts = append([]string{u.Host}, hosts...)
 	}
-	return &Proxy{
+	p := &Proxy{
 		config: c, base: base, guard: newGuard(hosts), source: s, now: now,
 		shelf: &shelf{source: s, timeout: c.FirstFetch, now: now, books: make(map[string]*book)},
 	}
+	public, err := url.Parse(c.PublicURL)
+	if err != nil || public.Host == "" {
+		public = nil
+	}
+	p.hints = newHints(public, now)
+	if public != nil && c.Client != nil {
+		p.websub = newWebsub(p, public, c.Client)
+	}
+	return p
 }
 
 // ServeHTTP answers one request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/healthz" {
 		p.health(w)
+		return
+	}
+	if p.hint(w, r) {
 		return
 	}
 	if why := p.guard.refuse(r); why != "" {
@@ -226,7 +250,7 @@ func (p *Proxy) health(w http.ResponseWriter) {
 }
 
 func (p *Proxy) status(w http.ResponseWriter) {
-	data, err := json.MarshalIndent(p.source.Status(), "", "  ")
+	data, err := json.MarshalIndent(p.overall(), "", "  ")
 	if err != nil {
 		panic("proxy: a status that is no JSON: " + err.Error())
 	}
@@ -235,4 +259,11 @@ func (p *Proxy) status(w http.ResponseWriter) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	_, _ = w.Write(append(data, '\n'))
+}
+
+// overall is the node's status with what was refused here.
+func (p *Proxy) overall() feedtree.Status {
+	s := p.source.Status()
+	s.Refused = p.hints.refused.add(s.Refused)
+	return s
 }

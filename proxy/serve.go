@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -29,6 +30,13 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
+	if p.websub != nil {
+		looking, end := context.WithCancel(ctx)
+		var done sync.WaitGroup
+		done.Go(func() { p.websub.run(looking) })
+		defer done.Wait()
+		defer end()
+	}
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {

@@ -12,6 +12,8 @@ type source interface {
 	Subscribe(ctx context.Context, url string) (subscription, error)
 	Unsubscribe(ctx context.Context, url string) error
 	Status() feedtree.Status
+	Hint(ctx context.Context, url, from string) error
+	Hubs(ctx context.Context) ([]feedtree.Hub, error)
 }
 
 // subscription is what the proxy asks of a *feedtree.Subscription.

@@ -9,13 +9,16 @@ import (
 	"syscall"
 
 	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/fetch"
 	"github.com/feedtree/feedtree/proxy"
 )
 
 type proxyCmd struct {
-	Listen string   `help:"Address for readers." default:"127.0.0.1:8089" group:"Readers"`
-	Host   []string `help:"Name that readers use for this machine, if they are on others. Repeatable." placeholder:"NAME" group:"Readers"`
-	Data   string   `help:"Directory for items, keys and peers. Default: feedtree in $XDG_DATA_HOME or ~/.local/share." type:"path" placeholder:"DIR"`
+	Listen    string   `help:"Address for readers." default:"127.0.0.1:8089" group:"Readers"`
+	Host      []string `help:"Name that readers use for this machine, if they are on others. Repeatable." placeholder:"NAME" group:"Readers"`
+	PublicURL string   `name:"public-url" help:"Where the outside reaches this proxy, for hints about news and nothing else: pings, webhooks, and the WebSub hubs of feeds, which are asked to send there." placeholder:"URL" group:"Readers"`
+	Data      string   `help:"Directory for items, keys and peers. Default: feedtree in $XDG_DATA_HOME or ~/.local/share." type:"path" placeholder:"DIR"`
 
 	networkFlags
 	originFlags
@@ -26,6 +29,8 @@ type proxyCmd struct {
 func (proxyCmd) Help() string {
 	return `Runs until it is interrupted. Open http://127.0.0.1:8089/ for the status page. In your reader, put http://127.0.0.1:8089/feed/ in front of a feed's own address; /rss/, /atom/ and /json/ convert it.
 
+Whoever publishes beside it can say that there is news: WordPress with http://127.0.0.1:8089/ping as update service, others with a POST to /hub (WebSub) or to /hook/ and the feed's address.
+
 Private feeds (on your network, or with a token in the address) are served too, but stay on this machine.
 
 Examples:
@@ -34,6 +39,21 @@ Examples:
     feedtree proxy --listen 0.0.0.0:8089 --host nas.local
     feedtree proxy --p2p-listen /ip4/0.0.0.0/udp/4001/quic-v1 --poll-min 1h
     FEEDTREE_DATA=/var/lib/feedtree feedtree proxy --config /etc/feedtree.conf`
+}
+
+// Validate refuses an address that nobody could reach.
+func (c proxyCmd) Validate() error {
+	if err := c.pollFlags.Validate(); err != nil || c.PublicURL == "" {
+		return err
+	}
+	canonical, err := feed.Canonical(c.PublicURL)
+	if err != nil {
+		return fmt.Errorf("--public-url %s: it must begin with https:// or http:// and a name", c.PublicURL)
+	}
+	if ok, why := feed.Public(canonical); !ok {
+		return fmt.Errorf("--public-url %s: the outside cannot reach it (%s)", c.PublicURL, why)
+	}
+	return nil
 }
 
 // Run serves until ctx ends.
@@ -62,8 +82,13 @@ func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 	}
 	defer closing(&err, node.Close)
 	base := "http://" + readable(listener.Addr())
+	client, err := fetch.New(c.fetch())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
 	p := proxy.New(node, proxy.Config{
-		Base: base, Hosts: append(c.Host, c.Listen), Store: data.archive, Log: log,
+		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Client: client, Store: data.archive, Log: log,
 	})
 	log.Info("ready", "page", base+"/", "data", data.path, "peer", node.ID())
 	return p.Serve(ctx, listener)
