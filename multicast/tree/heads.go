@@ -25,7 +25,8 @@ func (n *Node) tellHeads(p *pair) {
 	p.tellAt, p.told = 0, n.step.now
 	m := &Message{Type: Heads}
 	for _, g := range p.tell {
-		if hs := g.heads(); len(hs) > 0 {
+		hs := g.heads()
+		if len(hs) > 0 && (g.near(p.id) || !p.knows(g, hs)) { // to an edge's other end it is an acknowledgement too
 			m.Entries = append(m.Entries, Entry{Group: g.id, Heads: hs})
 		}
 	}
@@ -55,6 +56,7 @@ func (n *Node) askHeads(g *group, ids []overlay.ID) {
 // usually only overtook the payload.
 func (n *Node) onHeads(from overlay.ID, m *Message) {
 	var answer []Entry
+	p := n.pairs.find(from)
 	for _, e := range m.Entries {
 		g := n.groups[e.Group]
 		if g == nil {
@@ -65,6 +67,9 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 			wait = reorderWait // nothing better is on its way
 		}
 		n.learn(g, from, e.Heads, wait)
+		if p != nil {
+			p.hears(g, e.Heads)
+		}
 		if hs := g.heads(); e.Flags&Fresh != 0 && len(hs) > 0 {
 			answer = append(answer, Entry{Group: g.id, Heads: hs})
 		}

@@ -33,8 +33,28 @@ type pair struct {
 
 // tie counts the edges and lazy links of one group between the two.
 type tie struct {
-	g *group
-	n int
+	g      *group
+	n      int
+	theirs []multicast.Stamp // the heads that the neighbour told last
+}
+
+// hears keeps what the neighbour has of a group.
+func (p *pair) hears(g *group, heads []multicast.Stamp) {
+	for i := range p.ties {
+		if p.ties[i].g == g {
+			p.ties[i].theirs = heads
+		}
+	}
+}
+
+// knows reports whether the neighbour has told these heads, or later ones, itself.
+func (p *pair) knows(g *group, heads []multicast.Stamp) bool {
+	for i := range p.ties {
+		if p.ties[i].g == g {
+			return !slices.ContainsFunc(heads, func(h multicast.Stamp) bool { return behind(p.ties[i].theirs, h) })
+		}
+	}
+	return false
 }
 
 // pairs are a node's, by ID.
@@ -110,7 +130,7 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
 			return
 		}
 	}
-	p.ties = append(p.ties, tie{g, 1})
+	p.ties = append(p.ties, tie{g: g, n: 1})
 }
 
 // silence is how long a neighbour may be silent before it is pinged. A lazy link

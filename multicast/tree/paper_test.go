@@ -173,17 +173,22 @@ func TestPaper42KeepAliveFindsBrokenEdges(t *testing.T) {
 // … "this mechanism is lightweight and is only invoked when there are no
 // messages being published to a group."
 func TestPaper42NoKeepAliveWhileEventsFlow(t *testing.T) {
-	w, g := world(20, 6, tree.Config{})
+	var w *sim.Trees
+	var g multicast.Group
+	onEdges := 0
+	w = sim.NewTrees(sim.TreesConfig{Nodes: 20, Net: oversim.Config[*tree.Message]{Seed: 6,
+		Latency: oversim.Uniform(20*time.Millisecond, 80*time.Millisecond)},
+		Sent: func(_ time.Duration, from, to overlay.ID, m *tree.Message) {
+			st, _ := w.Node(from).Status(g)
+			if m.Type == tree.Ping && (st.Parent == to || slices.Contains(st.Children, to)) {
+				onEdges++
+			}
+		}})
+	g = w.GroupNamed("feed")
+	w.RunFor(2 * time.Second)
 	w.Join(g, w.IDs()...)
 	w.RunFor(30 * time.Second)
-	pings := func() (n uint64) {
-		for _, tr := range w.Messages() {
-			if tr.Type == tree.Ping {
-				n = tr.Messages
-			}
-		}
-		return n
-	}
+	pings := func() int { return onEdges }
 	w.Publish(g, "n0", 0)
 	w.RunFor(time.Second)
 	before := pings()
