@@ -7,7 +7,7 @@ import "time"
 type Config struct {
 	Children    int           // children per group: 16
 	AllChildren int           // children over all groups: 256
-	Lazy        int           // lazy links a member seeks per group: 7; it accepts half as many more
+	Lazy        int           // lazy links a member seeks per group: 8; it accepts half as many more
 	Lines       int           // sources remembered per group: 32
 	Buffer      int           // events kept per group (FeedTree §4.5.2: the last n items): 512
 	BufferBytes int           // bytes kept per group: 4 MiB
@@ -31,7 +31,7 @@ func (c Config) withDefaults() Config {
 	}
 	def(&c.Children, 16)
 	def(&c.AllChildren, 256)
-	def(&c.Lazy, 7)
+	def(&c.Lazy, 8)
 	def(&c.Lines, 32)
 	def(&c.Buffer, 512)
 	def(&c.BufferBytes, 4<<20)
@@ -51,19 +51,22 @@ const (
 	expectWait   = 2 * time.Second        // data sent is acknowledged by heads within this, or the neighbour is pinged
 	rootCheck    = 5 * time.Second        // a new root looks again for somebody closer; doubles up to
 	rootCheckTo  = time.Minute
+	rootShare    = 16                     // trees; with each so many more, the top looks around that much less often
 	rootTerm     = 3 * time.Minute        // a root below a publisher is root for this long, unless told again
 	claimWait    = 500 * time.Millisecond // a publisher looks for the top after this; claims are heeded no faster
 	retryFrom    = 300 * time.Millisecond // a failed search for a parent starts again; doubles up to
 	retryTo      = 20 * time.Second
 	walkFrom     = 500 * time.Millisecond // a member short of lazy links sends a walk; doubles up to
-	walkTo       = time.Minute
+	walkTo       = 16 * time.Minute
 	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour
 	lazyPart     = 3                       // keep-alives are this much rarer where no edge is watched
 	replicateTo  = 8                       // nodes in a tree that needs no copies beside it
-	compareEvery = 2                       // keep-alives' time after which heads carry the digests of one
-	avoidFor     = 10 * time.Minute        // a parent that did not forward is not asked again
-	maxPath      = 48                      // a longer way to the top is a loop that nobody saw closing
-	walkHops     = 5                       // steps of a walk; it may end once no more than walkAccept are left
+	fewPairs     = 5
+	pairShare    = 3 * time.Second  // beyond a few, by so much each neighbour more makes keep-alives rarer
+	compareEvery = 2                // keep-alives' time after which heads carry the digests of one
+	avoidFor     = 10 * time.Minute // a parent that did not forward is not asked again
+	maxPath      = 48               // a longer way to the top is a loop that nobody saw closing
+	walkHops     = 5                // steps of a walk; it may end once no more than walkAccept are left
 	walksAtOnce  = 2
 	walkAccept   = 2
 	blameLimit   = 3 // items a parent may be late with, in a row, before it is left

@@ -67,7 +67,7 @@ type candidate struct {
 }
 
 // budget bounds the searches of a node over all its groups: many at first, then
-// two a minute.
+// two in three minutes.
 type budget struct {
 	saved float64
 	since time.Duration
@@ -75,7 +75,7 @@ type budget struct {
 
 const (
 	budgetMost  = 48
-	budgetEvery = 30 * time.Second
+	budgetEvery = 90 * time.Second
 )
 
 func (b *budget) take(now time.Duration) bool {

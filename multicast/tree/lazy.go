@@ -39,7 +39,8 @@ func (n *Node) walk(g *group) {
 		l.pause = walkFrom
 	}
 	l.walkAt = n.step.now + n.jitter(l.pause, 0.25)
-	if len(l.lazy) >= n.cfg.Lazy {
+	wanted := n.lazyWanted(g)
+	if len(l.lazy) >= wanted {
 		l.pause = walkTo
 		return
 	}
@@ -48,9 +49,18 @@ func (n *Node) walk(g *group) {
 	if len(g.place.path) > 1 {
 		starts = append(starts, g.place.path[0])
 	}
-	for range min(n.cfg.Lazy-len(l.lazy), len(starts), walksAtOnce) {
+	for range min(wanted-len(l.lazy), len(starts), walksAtOnce) {
 		n.send(starts[n.rng.IntN(len(starts))], &Message{Type: Walk, Group: g.id, Hops: walkHops, Peers: []overlay.ID{n.self}})
 	}
+}
+
+// lazyWanted is how many lazy links the member seeks: no more than there can be.
+func (n *Node) lazyWanted(g *group) int {
+	others := int(g.size()) - 1 - len(g.links.children)
+	if g.place.parent != "" {
+		others--
+	}
+	return min(n.cfg.Lazy, others)
 }
 
 // neighbours lists parent, children and lazy links.
@@ -117,7 +127,7 @@ func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
 func (n *Node) addLazy(g *group, id overlay.ID) {
 	g.links.lazy = append(g.links.lazy, id)
 	n.tie(id, g, lazyDigest(g.id))
-	if len(g.links.lazy) < n.cfg.Lazy {
+	if len(g.links.lazy) < n.lazyWanted(g) {
 		g.links.pause = walkFrom
 		g.links.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
 	}

@@ -133,15 +133,17 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
 	p.ties = append(p.ties, tie{g: g, n: 1})
 }
 
-// silence is how long a neighbour may be silent before it is pinged. A lazy link
-// is one of several and watched less.
+// silence is how long a neighbour may be silent before it is pinged. The more
+// neighbours, the longer, so that what a node spends on them stays the same; and
+// a lazy link is one of several and watched less.
 func (n *Node) silence(p *pair) time.Duration {
+	wait := max(n.cfg.KeepAlive, time.Duration(len(n.pairs)-fewPairs)*pairShare)
 	for _, t := range p.ties {
 		if t.g.near(p.id) {
-			return n.cfg.KeepAlive
+			return wait
 		}
 	}
-	return lazyPart * n.cfg.KeepAlive
+	return max(lazyPart*n.cfg.KeepAlive, wait)
 }
 
 // untie takes a link out; a pair without links is forgotten.

@@ -26,7 +26,8 @@ func (n *Node) keepTop(g *group) {
 	g.seek = seek{}
 	g.duty.pause = max(g.duty.pause, rootCheck)
 	g.duty.check = n.step.now + n.jitter(g.duty.pause, 0.25)
-	g.duty.pause = min(2*g.duty.pause, rootCheckTo)
+	// A node at the top of many trees looks around for each of them less often.
+	g.duty.pause = min(2*g.duty.pause, rootCheckTo*time.Duration(1+len(n.order)/rootShare))
 }
 
 // resign follows from a parent: who has one is not the top. It stays root for
