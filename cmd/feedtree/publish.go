@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/feedtree/feedtree"
@@ -36,7 +38,9 @@ type publishCmd struct {
 func (publishCmd) Help() string {
 	return `Pushes what is new in the file since it was last run, signed with the key that the feed announces (feedtree keygen prints the announcement).
 
-Exit codes: 0 when 3 other nodes, or all where there are fewer, hold it durably; 3 if too few did in time, and running it again does no harm; 1 for anything else.
+Exit codes of --once: 0 when 3 other nodes, or all where there are fewer, hold it durably; 3 if too few did in time, and running it again does no harm; 2 for wrong flags; 1 for anything else. It needs nothing from the run before: without it, all of the file is pushed again, and those who have it notice. --data DIR, kept from run to run, spares that.
+
+With --watch, the file may be written in any way: it is read when it was left alone for 0.2s, and pushed if it is whole.
 
 Examples:
 
@@ -74,11 +78,20 @@ func (c publishCmd) read(stdin io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := feed.Parse(doc, ""); err != nil {
+	f, err := feed.Parse(doc, "")
+	if err != nil {
 		return nil, fmt.Errorf("--file %s: %w", c.File, err)
+	}
+	// Readers make the best of a document that is cut off. A publisher has the
+	// whole one, or is about to.
+	if i := slices.IndexFunc(f.Defects, func(d string) bool { return strings.HasPrefix(d, cutOff) }); i >= 0 {
+		return nil, fmt.Errorf("--file %s: it is %s: wait until it is written to its end", c.File, f.Defects[i])
 	}
 	return doc, nil
 }
+
+// cutOff is how feed.Parse calls a document whose end is missing.
+const cutOff = "cut off "
 
 func (c publishCmd) readFile(stdin io.Reader) ([]byte, error) {
 	if c.File == "-" {

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
-	"path/filepath"
+	"os"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/signing"
@@ -21,7 +20,7 @@ const quiet = 200 * time.Millisecond
 // watch pushes the document and then whatever the file becomes, until ctx ends.
 // News is never kept waiting for others to hold older news.
 func (c publishCmd) watch(ctx context.Context, node *feedtree.Node, id *signing.Identity, doc []byte, log *slog.Logger) (err error) {
-	changes, end, err := changesOf(c.File)
+	changes, end, err := changesOf(c.File, lookAgain, log)
 	if err != nil {
 		return err
 	}
@@ -32,6 +31,9 @@ func (c publishCmd) watch(ctx context.Context, node *feedtree.Node, id *signing.
 	}
 	defer closing(&err, p.Close)
 	log.Info("watching", "file", c.File, "feed", p.URL(), "addrs", node.Addrs())
+	if now, again, err := c.reread(); err == nil && !again {
+		doc = now // it may have changed before the watch began
+	}
 	w := watched{Publisher: p, timeout: c.Timeout, log: log, failed: make(chan error, 1)}
 	w.push(ctx, doc)
 	defer w.finish()
@@ -49,13 +51,33 @@ func (c publishCmd) watch(ctx context.Context, node *feedtree.Node, id *signing.
 			settle = time.After(quiet)
 		case <-settle:
 			settle = nil
-			if doc, err := c.read(nil); err != nil {
-				log.Warn("not pushed", "error", err)
-			} else {
+			doc, again, err := c.reread()
+			switch {
+			case again:
+				settle = time.After(quiet)
+			case errors.Is(err, fs.ErrNotExist):
+				log.Info("the file is gone; it is pushed when it is back", "file", c.File)
+			case err != nil:
+				log.Warn("not pushed; the file is read again when it changes", "error", err)
+			default:
 				w.push(ctx, doc)
 			}
 		}
 	}
+}
+
+// reread reads the file after it changed. again says that somebody is writing it
+// now.
+func (c publishCmd) reread() (doc []byte, again bool, err error) {
+	before, err := os.Stat(c.File)
+	if err != nil {
+		return nil, false, fmt.Errorf("--file: %w", err)
+	}
+	if doc, err = c.read(nil); errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil // taken away since: it is looked at again
+	}
+	after, gone := os.Stat(c.File)
+	return doc, gone != nil || !sameVersion(before, after), err
 }
 
 // watched is a publisher with at most one push under way.
@@ -100,44 +122,4 @@ func (w *watched) push(ctx context.Context, doc []byte) {
 			w.log.Info("pushed", "items", got.Items, "holders", got.Holders, "seq", got.Stamp.Seq)
 		}
 	}()
-}
-
-// changesOf tells when a file may have changed. It watches the directory, since
-// most programs replace a file rather than write into it.
-func changesOf(file string) (<-chan struct{}, func() error, error) {
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return nil, nil, err
-	}
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, nil, fmt.Errorf("watching %s: %w", file, err)
-	}
-	if err := w.Add(filepath.Dir(path)); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("watching %s: %w", file, err), w.Close())
-	}
-	changes := make(chan struct{}, 1)
-	go func() {
-		defer close(changes)
-		for events, errs := w.Events, w.Errors; ; {
-			select {
-			case e, open := <-events:
-				if !open {
-					return
-				}
-				if filepath.Clean(e.Name) != path {
-					continue
-				}
-			case _, open := <-errs: // an overflow: look at the file
-				if !open {
-					return
-				}
-			}
-			select {
-			case changes <- struct{}{}:
-			default: // a change is announced already
-			}
-		}
-	}()
-	return changes, w.Close, nil
 }
