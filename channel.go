@@ -29,14 +29,17 @@ type channel struct {
 
 // work is what the channel's origin is asked for.
 type work struct {
-	busy    bool
-	quiet   bool          // this node may not poll for others
-	told    bool          // all that the origin's document holds is known in the tree
-	askAt   time.Duration // a fetch out of turn, 0: none
-	askedAt time.Duration // when the last such fetch was begun
-	asked   bool
-	nudge   bool // the fetch out of turn is about an unknown key
-	hint    hinting
+	busy     bool
+	quiet    bool           // this node may not poll for others
+	unwanted bool           // because the feed asks for it
+	habit    schedule.Habit // what its polls have taught, whoever made them
+	least    time.Duration  // what the origin's limits allow one client
+	told     bool           // all that the origin's document holds is known in the tree
+	askAt    time.Duration  // a fetch out of turn, 0: none
+	askedAt  time.Duration  // when the last such fetch was begun
+	asked    bool
+	nudge    bool // the fetch out of turn is about an unknown key
+	hint     hinting
 
 	barred time.Duration // nobody may ask the origin before, whatever for
 	slot   time.Duration // the time reserved at its hosts, 0: none

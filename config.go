@@ -58,17 +58,30 @@ type Polling struct {
 	// longer. 0: an hour, which is what those who run feeds ask for.
 	Min time.Duration
 
+	// Max is the longest time between two polls of a feed that posts little; a
+	// shorter one than Min is Min. Between the two it is learned how often a feed
+	// is worth it. What the feed itself asks for can be longer. 0: six hours.
+	Max time.Duration
+
 	// Overload is the factor N of FeedTree §5: this node polls a feed whose
-	// volunteers are heard fewer than N times in an interval. 0: 1.
+	// volunteers are heard fewer than N times in an interval: with N = 3 it is
+	// refreshed three times as often as one alone would poll it, if what its
+	// origin allows one client is as much, and Min. 0: 1.
 	Overload int
 
 	// Off keeps the node from polling for others. It still asks the origin
 	// once for a new feed, and when the tree brings nothing.
 	Off bool
+
+	// Requests and Bytes are the most that this node spends in an hour on polls
+	// whose outcome it tells others. 0: no limit. At the limit others take over.
+	Requests int
+	Bytes    int64
 }
 
 const (
 	defaultPollMin = time.Hour
+	defaultPollMax = 6 * time.Hour
 	longestPoll    = 24 * time.Hour
 )
 
@@ -86,6 +99,10 @@ func (c Config) withDefaults() Config {
 	if c.Polling.Min <= 0 {
 		c.Polling.Min = defaultPollMin
 	}
+	if c.Polling.Max <= 0 {
+		c.Polling.Max = defaultPollMax
+	}
+	c.Polling.Max = max(c.Polling.Max, c.Polling.Min)
 	if c.Polling.Overload <= 0 {
 		c.Polling.Overload = 1
 	}

@@ -28,6 +28,7 @@ type desk struct {
 	fetching int
 	waits    map[waitKey]*wait
 	company  company
+	effort   effort
 	hosts    *polite.Hosts
 	unsaved  bool // of hosts is to be remembered what is not yet
 	rng      *rand.Rand
@@ -48,6 +49,7 @@ func newDesk(n *Node) *desk {
 		waits:    map[waitKey]*wait{},
 		hosts:    polite.NewHosts(n.http.Rules()),
 		company:  company{again: settleIn},
+		effort:   newEffort(n.config.Polling),
 		rng:      rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
 	}
 }
@@ -141,6 +143,10 @@ func (d *desk) begin() {
 		now := d.now()
 		what := ch.sched.Due(now)
 		out := ch.askAt() <= now
+		if !out && d.spent(ch, what) {
+			d.arm(ch)
+			continue
+		}
 		if (out || what == schedule.Poll) && !d.turn(ch) {
 			d.arm(ch)
 			continue
@@ -154,6 +160,8 @@ func (d *desk) begin() {
 		case what == schedule.Poll:
 			ch.work.hint.pending = false
 			d.fetch(ch, d.pollJob(ch))
+		case what == schedule.Claim:
+			d.fetch(ch, job{claim: true})
 		case what == schedule.Announce:
 			d.fetch(ch, job{announce: true, tell: true, thorough: true})
 		}

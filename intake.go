@@ -172,9 +172,9 @@ func (in *intake) cursor(a *arrival) uint64 {
 // tell says what is stored now.
 func (in *intake) tell(arrivals []arrival, all []heard, added []store.Item) {
 	n := in.node
-	changed := map[string]bool{}
+	news := map[string][]time.Time{}
 	for _, it := range added {
-		changed[it.Feed] = true
+		news[it.Feed] = append(news[it.Feed], it.Published)
 	}
 	if n.durable() {
 		for _, a := range arrivals {
@@ -187,7 +187,7 @@ func (in *intake) tell(arrivals []arrival, all []heard, added []store.Item) {
 		n.overheard(a.env)
 	}
 	if len(all) > 0 {
-		n.desk.post(func(d *desk) { d.heard(all, changed) })
+		n.desk.post(func(d *desk) { d.heard(all, news) })
 	}
 }
 
@@ -235,8 +235,9 @@ func (in *intake) items(url string, env *signing.Envelope, trust store.Trust, no
 	return items, err
 }
 
-// heard does what events that came mean to the schedule and to readers.
-func (d *desk) heard(all []heard, changed map[string]bool) {
+// heard does what events that came mean to the schedule and to readers. added are
+// the dates of the items that were new, by feed, zero where they say none.
+func (d *desk) heard(all []heard, added map[string][]time.Time) {
 	for _, h := range all {
 		ch := d.channels[h.url]
 		if ch == nil {
@@ -253,8 +254,8 @@ func (d *desk) heard(all []heard, changed map[string]bool) {
 		if h.bad {
 			ch.standing.refused.count(whyPayload)
 		}
-		d.outcome(ch, h)
-		news := changed[h.url]
+		d.outcome(ch, h, added[h.url])
+		news := len(added[h.url]) > 0
 		if news {
 			ch.count.items = -1
 			ch.wakeSubs()
@@ -266,13 +267,17 @@ func (d *desk) heard(all []heard, changed map[string]bool) {
 }
 
 // outcome counts an event as a poll's, or as the publisher's sign of life.
-func (d *desk) outcome(ch *channel, h heard) {
+func (d *desk) outcome(ch *channel, h heard, added []time.Time) {
 	now := d.now()
 	switch {
 	case !h.speaks && h.bad:
 		return // nobody knows what it found
+	case asks(h.env):
+		ch.sched.Asking(now, h.ago, schedule.Source(h.env.Key))
+		return
 	case !h.speaks:
 		ch.sched.Heard(now, h.ago, schedule.Source(h.env.Key))
+		d.learn(ch, d.node.life.wall(now-h.ago), added)
 		return
 	case h.bad:
 		d.missing(multicast.Notice{Kind: multicast.Missing, Group: ch.group, Stamp: stampOf(h.env)})

@@ -10,6 +10,7 @@ import (
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/fetch"
 	"github.com/feedtree/feedtree/feed/fetch/polite"
+	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/feed/store"
 )
 
@@ -39,15 +40,11 @@ func stateOf(rec store.Feed) polite.State {
 
 // remember puts the state into a record. What has a field of its own there stands
 // only there.
-func remember(rec *store.Feed, s polite.State) {
+func remember(rec *store.Feed, s polite.State, h schedule.Habit) {
 	rec.Validators = store.Validators{ETag: s.Validators.ETag, LastModified: s.Validators.LastModified}
 	rec.NotBefore, rec.Moved = s.NotBefore, s.Move.To
 	s.Validators.ETag, s.Validators.LastModified, s.NotBefore = "", "", time.Time{}
-	kept, err := json.Marshal(s)
-	if err != nil {
-		panic("feedtree: the state of an origin cannot be written: " + err.Error())
-	}
-	rec.Origin = kept
+	inscribe(rec, s, h)
 }
 
 // origin is a feed as its client sees it. A host that is private by its own name

@@ -132,7 +132,7 @@ func startNode(t testing.TB, o *origin, change func(*feedtree.Config), via ...*f
 			Network: "test", NoMDNS: true, NoNAT: true, NoRendezvous: true,
 			Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"},
 		},
-		Polling: feedtree.Polling{Min: pollMin},
+		Polling: feedtree.Polling{Min: pollMin, Max: pollMin},
 	}
 	if o != nil {
 		c.Fetch = o.config

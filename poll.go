@@ -10,16 +10,20 @@ import (
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/fetch"
 	"github.com/feedtree/feedtree/feed/fetch/polite"
+	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/feed/store"
 )
 
 // job is what a worker is to do for a channel.
 type job struct {
+	claim    bool // do not ask: tell that this node asks next, or has asked in vain
 	poll     bool // ask the origin because the schedule says so
 	announce bool // do not ask: tell what is known from the origin anyway
 	nudge    bool // ask the origin who may speak for the feed
 	tell     bool // publish the outcome
 	thorough bool // compare with all that the tree knows, not only with the last poll
+	vain     bool // of a claim: it is about a request that had no outcome
+	habit    schedule.Habit
 }
 
 // result is what became of it.
@@ -30,12 +34,14 @@ type result struct {
 	doc      *feed.Feed     // the origin's document, if it was read
 	outcome  *fetch.Outcome // what the origin said, nil if it was not asked
 	told     bool           // the tree knows all that the origin's document holds
+	habit    schedule.Habit
 }
 
 // fetch has a worker do a job. At most one is under way for a channel.
 func (d *desk) fetch(ch *channel, j job) {
 	d.fetching++
 	ch.work.busy = true
+	j.habit = ch.work.habit
 	d.node.background(func(ctx context.Context) {
 		r := d.node.do(ctx, ch, j)
 		d.post(func(d *desk) { d.finish(ch, j, r) })
@@ -60,8 +66,18 @@ func (d *desk) finish(ch *channel, j job, r result) {
 		d.obey(ch, r.doc)
 	}
 	ch.learnHub(r)
-	ch.sched.SetInterval(now, rec.Interval)
+	if r.outcome != nil {
+		ch.work.habit, ch.work.least = r.habit, d.node.least(stateOf(rec))
+		ch.sched.SetInterval(now, d.node.pace(r.habit, ch.work.least), ch.work.least)
+		d.charge(ch, r)
+	}
 	switch {
+	case j.claim && r.ok && j.vain:
+		ch.sched.Asked(now)
+	case j.claim && r.ok:
+		ch.sched.Claimed(now)
+	case j.claim: // somebody else will
+		ch.sched.NotBefore(now, now+ch.sched.Spacing())
 	case j.announce && r.ok:
 		ch.sched.Announced(now)
 	case j.announce: // somebody else will, or a later poll
@@ -81,15 +97,25 @@ func (d *desk) finish(ch *channel, j job, r result) {
 		ch.wakeSubs()
 	}
 	ch.refresh(r.changed || r.doc != nil)
+	if j.poll && j.tell && r.refused() && !ch.local() {
+		d.fetch(ch, job{claim: true, vain: true})
+	}
 	d.arm(ch)
+}
+
+// refused reports a request that an origin bore and that has no outcome.
+func (r *result) refused() bool {
+	if r.ok || r.outcome == nil {
+		return false
+	}
+	k := r.outcome.Answer.Kind
+	return k == polite.Refused || k == polite.Broken
 }
 
 // obey does what the document asks of those who poll.
 func (d *desk) obey(ch *channel, f *feed.Feed) {
-	ch.work.quiet = d.node.config.Polling.Off || f.Poll != nil && f.Poll.Allow == pollNone
-	if !ch.local() {
-		ch.sched.SetOff(d.now(), ch.work.quiet)
-	}
+	ch.work.unwanted = f.Poll != nil && f.Poll.Allow == pollNone
+	d.quieten(ch)
 }
 
 // known takes over what the origin says of the feed's key. What was held until
@@ -105,6 +131,13 @@ func (d *desk) known(ch *channel, pin store.Pin, ok bool) {
 
 // do is the job. It runs beside the desk.
 func (n *Node) do(ctx context.Context, ch *channel, j job) result {
+	if j.claim {
+		err := n.ask(ctx, ch)
+		if err != nil {
+			n.complain(ctx, "cannot tell others who asks a feed's origin", ch.url, err)
+		}
+		return result{ok: err == nil}
+	}
 	if j.announce {
 		r := result{ok: true}
 		err := n.tell(ctx, ch, &poll{job: j, now: time.Now()})
@@ -128,14 +161,16 @@ type poll struct {
 	same   bool       // the document is the one held
 	fresh  []feed.Item
 	change func(*store.Feed)
+	habit  schedule.Habit
+	seenAt schedule.Visit
 	added  int // how much of it was new to the store
 }
 
 func (n *Node) poll(ctx context.Context, ch *channel, j job) result {
-	p := &poll{job: j}
+	p := &poll{job: j, habit: j.habit}
 	out, err := n.http.Poll(ctx, origin(ch.ledger.record()), p.accept)
 	p.now, p.answer, p.state = time.Now(), out.Result, out.State
-	r := result{requests: 1, outcome: &out}
+	r := result{requests: 1, outcome: &out, habit: j.habit}
 	if ctx.Err() != nil {
 		return r
 	}
@@ -146,6 +181,8 @@ func (n *Node) poll(ctx context.Context, ch *channel, j job) result {
 		n.failed(ctx, ch, out.State, err)
 		return r
 	}
+	p.habit.Observe(p.seenAt)
+	r.habit = p.habit
 	p.change = n.changes(p)
 	if j.tell && n.stillPublic(ch, p) {
 		err = n.tell(ctx, ch, p)
@@ -175,6 +212,7 @@ func (p *poll) accept(a *fetch.Result) (apart time.Duration, err error) {
 
 // compare finds what is new in the document.
 func (n *Node) compare(ctx context.Context, ch *channel, p *poll) error {
+	p.visit(nil)
 	if p.doc == nil {
 		return nil
 	}
@@ -195,6 +233,7 @@ func (n *Node) compare(ctx context.Context, ch *channel, p *poll) error {
 		return err
 	}
 	p.fresh = feed.Diff(func(key string) ([32]byte, bool) { h, ok := known[key]; return h, ok }, p.doc)
+	p.visit(known)
 	return nil
 }
 
@@ -217,8 +256,8 @@ func (n *Node) changes(p *poll) func(*store.Feed) {
 	a := p.answer
 	return func(rec *store.Feed) {
 		rec.Fetched, rec.Failure = p.now, ""
-		remember(rec, p.state)
-		rec.Interval = n.interval(p.state)
+		remember(rec, p.state, p.habit)
+		rec.Interval = n.pace(p.habit, n.least(p.state))
 		if p.doc == nil {
 			if a.Private && rec.Local == "" {
 				rec.Local = whyPrivate
@@ -274,7 +313,7 @@ func (n *Node) failed(ctx context.Context, ch *channel, state polite.State, caus
 		if state.Trouble.Gone {
 			rec.Failure += "; it is not asked for any more. If it is back, unsubscribe and subscribe again"
 		}
-		remember(rec, state)
+		remember(rec, state, habitOf(*rec))
 	})
 	if err != nil {
 		n.complain(ctx, "cannot note a failed poll", ch.url, err)

@@ -22,6 +22,8 @@ type Status struct {
 	Feeds   []FeedStatus      `json:"feeds"`   // by URL
 	Refused map[string]uint64 `json:"refused"` // what was refused or dropped, by reason
 	Counts  map[string]uint64 `json:"counts"`  // of the overlay and the carrier of events
+
+	Volunteering Effort `json:"volunteering"`
 }
 
 // FeedStatus is one feed as this node sees it. Times that are not known are
@@ -41,7 +43,10 @@ type FeedStatus struct {
 	EventsReceived uint64        `json:"events_received"` // news from the tree since the start
 	BeatsReceived  uint64        `json:"beats_received"`  // heartbeats from the tree since the start
 	OriginRequests uint64        `json:"origin_requests"` // since the start
-	Interval       time.Duration `json:"interval"`        // between polls, in nanoseconds
+	Interval       time.Duration `json:"interval"`        // between the polls of one who polls alone, in nanoseconds
+	Spacing        time.Duration `json:"spacing"`         // between those of all volunteers together
+	Outcomes       int           `json:"outcomes"`        // of polls, by whomever, in the last interval; at most 64
+	Volunteers     int           `json:"volunteers"`      // who take turns, this node included if it does
 	LastEvent      time.Time     `json:"last_event"`      // news or heartbeat, from the tree
 	LastFetch      time.Time     `json:"last_fetch"`      // when the origin last answered
 	NextPoll       time.Time     `json:"next_poll"`       // unless somebody is heard before
@@ -90,6 +95,7 @@ func (n *Node) Status() Status {
 		PeerID: n.ID(), Addrs: n.Addrs(), Peers: len(n.net.Connected()), Since: n.life.start,
 		Feeds: n.feedStatus(""), Counts: n.net.Counters(),
 	}
+	_ = n.desk.ask(context.Background(), func(d *desk) { s.Volunteering = d.report() }) // after Close there is nothing
 	done, refused := n.carrier.Counters()
 	s.Refused = refused
 	maps.Copy(s.Counts, done)
@@ -136,7 +142,8 @@ func (d *desk) describe(ch *channel) FeedStatus {
 		URL: ch.url, Title: ch.count.title, Group: ch.group.String(), Role: d.role(ch),
 		Items:          ch.count.items,
 		EventsReceived: ch.count.events, BeatsReceived: ch.count.beats, OriginRequests: ch.count.requests,
-		Interval: ch.sched.Interval(), LastEvent: ch.count.lastEvent, LastFetch: rec.Fetched, Read: rec.Read,
+		Interval: ch.sched.Interval(), Spacing: ch.sched.Spacing(), Outcomes: ch.sched.Outcomes(now), Volunteers: ch.sched.Crew(),
+		LastEvent: ch.count.lastEvent, LastFetch: rec.Fetched, Read: rec.Read,
 		Live: ch.sched.Live(now), Local: rec.Local, Failure: rec.Failure, Refused: ch.standing.refused.all(),
 		Children: []string{},
 	}

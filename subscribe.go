@@ -181,6 +181,7 @@ func (n *Node) enrol(url string, p *poll, requests uint64) (*found, error) {
 	p.state.Move = polite.Move{}
 	f := &found{doc: p.doc, requests: requests, hub: hubOf(url, p.answer, p.doc)}
 	f.rec = store.Feed{URL: url, Group: multicast.GroupOf(url), Asked: p.now, Read: p.now}
+	p.habit.Observe(firstVisit(p.doc, p.now))
 	n.changes(p)(&f.rec)
 	var err error
 	f.items, err = p.seen(url)
@@ -217,7 +218,7 @@ func (n *Node) open(ctx context.Context, f *found) error {
 		case have == ch: // published from here
 			ch.count.requests += f.requests
 			ch.count.items = -1
-			ch.sched.SetInterval(d.now(), max(f.rec.Interval, n.config.Polling.Min))
+			d.paced(ch, f.rec)
 			ch.standing.pin(f.rec.Pin)
 		default: // subscribed to twice at once
 			have.count.requests += f.requests
@@ -242,12 +243,19 @@ func (n *Node) open(ctx context.Context, f *found) error {
 func (d *desk) add(ch *channel) {
 	n := d.node
 	ch.sched = schedule.New(d.now(), schedule.Config{
-		Interval: max(ch.ledger.record().Interval, n.config.Polling.Min),
+		Interval: n.config.Polling.Min,
 		Overload: n.config.Polling.Overload,
-		Off:      n.config.Polling.Off && !ch.local(),
+		Self:     schedule.Source(n.id.Public()),
 	}, d.rng)
-	ch.work.quiet = n.config.Polling.Off
+	d.paced(ch, ch.ledger.record())
+	d.quieten(ch)
 	d.channels[ch.url] = ch
+}
+
+// paced takes the pace of a feed from its record.
+func (d *desk) paced(ch *channel, rec store.Feed) {
+	ch.work.habit, ch.work.least = habitOf(rec), d.node.least(stateOf(rec))
+	ch.sched.SetInterval(d.now(), d.node.pace(ch.work.habit, ch.work.least), ch.work.least)
 }
 
 // introduce meets the nodes that a feed names (FeedTree §4.3: the document is

@@ -3,6 +3,7 @@ package feedtree
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
@@ -37,8 +38,7 @@ func (n *Node) tell(ctx context.Context, ch *channel, p *poll) error {
 	a := n.author(n.id, ch.group)
 	for i, part := range parts {
 		s := &statement{
-			role: signing.Volunteer, payload: part.payload, media: part.media, ttl: ch.ledger.record().Interval,
-			change: p.change, ledger: ch.ledger,
+			role: signing.Volunteer, payload: part.payload, media: part.media, change: p.change, ledger: ch.ledger,
 		}
 		if s.told, err = records(ch.url, f, part.items, store.Fetched, p.now); err != nil {
 			return err
@@ -55,6 +55,20 @@ func (n *Node) tell(ctx context.Context, ch *channel, p *poll) error {
 		}
 	}
 	return nil
+}
+
+// ask tells that this node asks the origin next, or has asked it in vain: a
+// heartbeat that promises another word. An outcome promises nothing: the next one is
+// somebody else's.
+func (n *Node) ask(ctx context.Context, ch *channel) error {
+	s := &statement{role: signing.Volunteer, ttl: max(ch.ledger.record().Interval, time.Second), ledger: ch.ledger}
+	_, err := n.author(n.id, ch.group).say(ctx, s)
+	return err
+}
+
+// asks reports whether a volunteer's word is that of ask.
+func asks(env *signing.Envelope) bool {
+	return env.Role == signing.Volunteer && env.Kind == signing.Heartbeat && env.TTL > 0
 }
 
 // untold returns the items of the origin's document that no event known here

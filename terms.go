@@ -7,14 +7,22 @@ import (
 	"github.com/feedtree/feedtree/feed/fetch/polite"
 )
 
+// What a poll costs, and that an item waits an hour, in items lost. Between them is
+// how often a feed is polled that loses nothing: every √(2·pollPrice/(waitPrice·rate))
+// hours, 3 hours at one item a day, 1 hour at ten.
+const (
+	pollPrice = 0.001
+	waitPrice = 0.005
+)
+
 const (
 	pollNone   = "none" // ft:poll's word to volunteers: please do not
 	whyPrivate = "its origin marks it as private (Cache-Control)"
 )
 
-// interval is how long to leave the origin alone between polls: no shorter than
-// the user, the document and the answer's freshness say.
-func (n *Node) interval(s polite.State) time.Duration {
+// least is how long to leave the origin alone between polls, whoever polls: no
+// shorter than the user, the document and the answer's freshness say.
+func (n *Node) least(s polite.State) time.Duration {
 	return max(min(n.http.Rules().Interval(s), longestPoll), n.config.Polling.Min)
 }
 

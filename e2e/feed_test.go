@@ -27,7 +27,7 @@ func newStage(t testing.TB, proxies int) *stage {
 	t.Helper()
 	o := newOrigin(t, "news.feedtree-test.org", true)
 	st := &stage{origin: o, legacy: &rss{url: o.base + "/legacy.xml"}, signed: &rss{url: o.base + "/signed.xml"}}
-	args := append([]string{"--poll-min", interval.String()}, o.resolve()...)
+	args := append([]string{"--poll-min", interval.String(), "--poll-max", interval.String()}, o.resolve()...)
 	st.swarm = newSwarm(t, o.env(), args...)
 	dir := t.TempDir()
 	st.key, st.file = filepath.Join(dir, "key"), filepath.Join(dir, "feed.xml")

@@ -20,7 +20,7 @@ func TestRealHistories(t *testing.T) {
 	}
 	const versions = 5
 	o := newOrigin(t, "news.feedtree-test.org", false)
-	s := newSwarm(t, nil, append(o.resolve(), "--poll-min", "1s")...)
+	s := newSwarm(t, nil, append(o.resolve(), "--poll-min", "1s", "--poll-max", "1s")...)
 	s.add(3)
 	for step := range versions {
 		for _, dir := range dirs {

@@ -123,7 +123,7 @@ func (d *demo) node(ctx context.Context, network, name string) (*demoNode, error
 			NoMDNS: true, NoNAT: true, NoRendezvous: true,
 		},
 		Fetch:   fetch.Config{Resolve: d.site.resolve(), RootCAs: d.site.roots},
-		Polling: feedtree.Polling{Min: demoPoll},
+		Polling: feedtree.Polling{Min: demoPoll, Max: demoPoll},
 	})
 	if err != nil {
 		return nil, err

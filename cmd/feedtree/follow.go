@@ -46,7 +46,7 @@ type followed struct {
 func (c followCmd) Run(ctx context.Context, t terminal, log *slog.Logger) (err error) {
 	node, err := feedtree.New(ctx, feedtree.Config{
 		Overlay: c.overlay(), Multicast: c.Multicast, Fetch: c.fetch(),
-		Polling: feedtree.Polling{Min: c.PollMin, Overload: c.Overload, Off: c.NoVolunteer}, Log: log,
+		Polling: c.polling(), Log: log,
 	})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed/fetch"
 	"github.com/feedtree/feedtree/overlay/kad"
 )
@@ -36,8 +37,17 @@ func (f originFlags) fetch() fetch.Config { return fetch.Config{Resolve: f.Resol
 // pollFlags say when sites are polled.
 type pollFlags struct {
 	PollMin     time.Duration `help:"Shortest time between two polls of a feed, by all who poll for one another." default:"1h" group:"Sites"`
-	Overload    int           `help:"Poll a feed whose volunteers are heard less than N times per interval." default:"1" group:"Sites"`
+	PollMax     time.Duration `help:"Longest time, for feeds that post little; how often each is worth it is learned." default:"6h" group:"Sites"`
+	Overload    int           `help:"Poll feeds N times as often as one alone would, together with others and within what sites allow one client." default:"1" placeholder:"N" group:"Sites"`
 	NoVolunteer bool          `help:"Do not poll feeds for others." group:"Sites"`
+	MaxRequests int           `help:"Most requests an hour on behalf of others; 0: no limit." default:"0" placeholder:"N" group:"Sites"`
+	MaxBytes    int64         `help:"Most bytes an hour on behalf of others; 0: no limit." default:"0" placeholder:"N" group:"Sites"`
+}
+
+func (f pollFlags) polling() feedtree.Polling {
+	return feedtree.Polling{
+		Min: f.PollMin, Max: f.PollMax, Overload: f.Overload, Off: f.NoVolunteer, Requests: f.MaxRequests, Bytes: f.MaxBytes,
+	}
 }
 
 // Validate refuses what would silently mean the default.
@@ -45,6 +55,10 @@ func (f pollFlags) Validate() error {
 	switch {
 	case f.PollMin <= 0:
 		return errors.New("--poll-min must be longer than 0s")
+	case f.PollMax <= 0:
+		return errors.New("--poll-max must be longer than 0s")
+	case f.MaxRequests < 0 || f.MaxBytes < 0:
+		return errors.New("--max-requests and --max-bytes must not be negative; to do nothing for others, use --no-volunteer")
 	case f.Overload < 1:
 		return errors.New("--overload must be 1 or more")
 	}

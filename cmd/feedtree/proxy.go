@@ -75,7 +75,7 @@ func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 	defer closing(&err, data.Close)
 	node, err := feedtree.New(ctx, feedtree.Config{
 		Dir: data.path, Store: data.archive, Overlay: c.overlay(), Multicast: c.Multicast, Fetch: c.fetch(),
-		Polling: feedtree.Polling{Min: c.PollMin, Overload: c.Overload, Off: c.NoVolunteer}, Log: log,
+		Polling: c.polling(), Log: log,
 	})
 	if err != nil {
 		return err

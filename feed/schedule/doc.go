@@ -5,31 +5,43 @@
 // A [Volunteer] is the decision of one node about one feed (FeedTree §5), so that
 // all the feed's subscribers together ask hardly more often than one would. An
 // outcome is what one poll found, news or "no news", published for everybody.
-// With an interval T and an overload factor N, a node polls if it observes fewer
-// than N outcomes in its interval; N volunteers then refresh the feed every T/N
-// on average.
+// With an interval T and an overload factor N, the feed is refreshed every T/N.
+//
+// FeedTree counts: a node polls if it observes fewer than N outcomes in its
+// interval. Counting alone leaves the N anywhere in the interval, also all at once.
+// Here the time since the last one counts, so that the refresh period is T/N not
+// only on average.
 //
 // # Rules
 //
-//  1. The node that polled last goes on: its next poll comes T·(0.9…1.0) after
-//     its last, at random, so that an item waits at most T. It stops when N
-//     others spoke since (§5: the heartbeat informs other instances that the
-//     feed is already being polled). Outcomes that cross its own do not
-//     count: of two that crossed both would stop. The next round parts them.
-//  2. Whoever does not poll and observes fewer than N outcomes within T and a
-//     grace of min(T/10, 5 s) sets a timer at random in [0, T/2]. The first
-//     outcome heard cancels it (§5: the schedule is jittered to help avoid
-//     synchronicity).
-//  3. What a new subscriber fetched is an outcome nobody knows yet. If nobody is
-//     heard it announces that outcome instead of asking again, at random in
-//     T·(0.1…0.5), and is from then on the node that polled last.
-//  4. A publisher that promised a sign of life every TTL is live for 2·TTL after
+//  1. A poll is due T/N after the last request to the origin by anybody, or
+//     Config.Least if that is longer: what the origin allows one client is what all
+//     have together. Chance adds up to a fiftieth, so that no two feeds stay in step.
+//  2. max(2, N) nodes, up to 8, are the crew. They take turns: whose last poll is
+//     the longest ago is next, so that the next poll is another's and confirms or
+//     contradicts the last. All who hear the outcomes know the crew. Whoever misses
+//     a turn has left it, and the next one follows a slot later.
+//  3. Everybody else who wants to poll, the next of the crew too, says so first, at
+//     a random time, and asks only if nobody else has said so before. That is how a
+//     crew is filled up and how a dead one is replaced: the first word heard cancels
+//     the timers of all others. The times are exponentially distributed, so that of
+//     a thousand nodes a few speak. Of two claims that cross the one of the lower
+//     key counts.
+//  4. What a new subscriber fetched is an outcome nobody knows yet. If nobody is
+//     heard it announces that outcome instead of asking again.
+//  5. A publisher that promised a sign of life every TTL is live for 2·TTL after
 //     its last; nobody polls meanwhile. Its word counts as N outcomes. One that
 //     promises nothing replaces no poll.
-//  5. A node that may not volunteer polls, for itself, after 3T of silence, and
+//  6. A node that may not volunteer polls, for itself, after 3T of silence, and
 //     then every T until somebody is heard. One that is alone waits for nobody.
-//  6. A failed poll is no outcome: others take over by rule 2. The node itself
-//     waits twice as long each time, up to an hour or T.
+//  7. A request that the origin refused is told, and was a turn as any; each
+//     further one in a row doubles the wait of all, up to a day. One that reached
+//     nobody is not told: the next of the crew asks a slot later.
+//
+// Nodes need not agree on T and N. Who wants it fresher takes over from the others,
+// who hear enough to be silent.
+//
+// [Pollers] says how large N is best, where the number of subscribers is known.
 //
 // # When to poll
 //
@@ -56,8 +68,10 @@
 //
 // # Invariants
 //
-//  1. A node never begins a poll less than 0.9·T after its last one ended, nor
-//     before a time given to NotBefore.
+//  1. A node never begins a poll for others less than max(T/N, Least) after the
+//     last request it knows of, its own or another's, nor before a time given to
+//     NotBefore. If every word is heard within the 1/32 of that time that a claim
+//     is left standing, five seconds at most, no two nodes do.
 //  2. There is no clock here. Times are arguments that never go back, and all
 //     randomness comes from the generator given to [New].
 //  3. Next lies within Min and Max after the last poll, whatever was learned, and
@@ -69,5 +83,5 @@
 //  6. The same calls give the same answers.
 //
 // FeedTree leaves open who of many silent observers begins and how an incumbent
-// knows to stop; rules 1 to 3 are this package's answer.
+// knows to stop; rules 1 to 4 are this package's answer.
 package schedule

@@ -8,22 +8,29 @@ import (
 	"github.com/feedtree/feedtree/feed/schedule"
 )
 
-// Two nodes follow a feed. One polls, the other hears it and stays silent until
-// the first one dies.
+// Two nodes follow a feed. They take turns, until one of them dies.
 func Example() {
+	const half = 30 * time.Minute
 	rng := rand.New(rand.NewPCG(1, 2))
-	config := schedule.Config{Interval: 30 * time.Minute}
-	first, second := schedule.New(0, config, rng), schedule.New(0, config, rng)
+	a, b := schedule.Source{1}, schedule.Source{2}
+	first := schedule.New(0, schedule.Config{Interval: half, Self: a}, rng)
+	second := schedule.New(0, schedule.Config{Interval: half, Self: b}, rng)
 
 	first.Polled(0, true)
-	second.Heard(0, 0, schedule.Source{1})
-	fmt.Println("first within T:", first.Deadline() <= 30*time.Minute)
-	fmt.Println("second only after T:", second.Deadline() > 30*time.Minute)
+	second.Heard(0, 0, a)
+	claim := second.Deadline()
+	fmt.Println("it joins:", second.Due(claim) == schedule.Claim)
+	second.Claimed(claim)
+	first.Asking(claim, 0, b)
+	fmt.Println("and polls:", second.Deadline() >= half, second.Due(second.Deadline()) == schedule.Poll)
 
-	takeover := second.Deadline()
-	fmt.Println("nothing came:", second.Due(takeover) == schedule.Poll)
+	second.Polled(half, true)
+	first.Heard(half, 0, b)
+	fmt.Println("the first one's turn:", first.Due(2*half+time.Minute) == schedule.Poll)
+	fmt.Println("nothing came from it:", second.Due(2*half+3*time.Minute) == schedule.Claim)
 	// Output:
-	// first within T: true
-	// second only after T: true
-	// nothing came: true
+	// it joins: true
+	// and polls: true true
+	// the first one's turn: true
+	// nothing came from it: true
 }

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -10,9 +9,8 @@ import (
 const Never = time.Duration(1<<63 - 1)
 
 const (
-	crossing   = 5 * time.Second // the longest grace
-	maxBackoff = time.Hour
-	quickStart = time.Minute // how long a restarted node listens before it asks again
+	quickStart   = time.Minute // how long a restarted node listens before it asks again
+	longestPause = 24 * time.Hour
 )
 
 // Source is who spoke, as long as it tells sources apart.
@@ -20,8 +18,10 @@ type Source = [32]byte
 
 // Config is what the decision depends on besides what is heard.
 type Config struct {
-	Interval time.Duration // T; more than zero
+	Interval time.Duration // T, between the polls of one who polls alone; more than zero
 	Overload int           // N; 0: 1
+	Least    time.Duration // what the origin's limits allow one client; all volunteers together poll no faster
+	Self     Source        // whom others hear when this node speaks
 	Off      bool          // do not poll for others
 }
 
@@ -33,33 +33,51 @@ const (
 	None     Action = iota
 	Poll            // ask the origin, then call Polled
 	Announce        // publish what the first fetch found, then call Announced
+	Claim           // tell the others that this node asks next, then call Claimed
 )
 
 // Volunteer is one node's decision about one feed. It is not safe for
 // concurrent use.
 type Volunteer struct {
-	cfg      Config
-	rng      *rand.Rand
-	start    time.Duration
-	outcomes []time.Duration // the latest N, own included, oldest first
-	own      own
-	live     time.Duration // the publisher is, until then
-	after    time.Duration // no poll before
-	alone    bool
+	cfg   Config
+	rng   *rand.Rand
+	start time.Duration
+	last  request
+	fails int // requests in a row, by whomever, that had no outcome
+	round round
+	crew  crew
+	heard counter
+	own   own
+	live  time.Duration // the publisher is, until then
+	after time.Duration // no poll before
+	alone bool
 
 	next time.Duration
 	what Action
 }
 
+// request is the latest one to the origin that is known, by whomever.
+type request struct {
+	at   time.Duration
+	by   Source
+	ever bool
+	ok   bool // its outcome is known
+}
+
+// round is what chance decides between two requests, each in [0, 1).
+type round struct {
+	jitter   float64
+	takeover float64
+}
+
 // own is what this node itself did.
 type own struct {
-	at     time.Duration
-	ever   bool
-	mine   bool     // this node polled last
-	untold bool     // and nobody knows yet what it found
-	others []Source // who spoke since
-	early  float64  // how much of the tenth of T this round leaves out
-	fails  int
+	at      time.Duration // when it asked the origin last
+	ever    bool
+	untold  bool // nobody knows yet what it found
+	claimed bool // the others were told that it asks next
+	claim   time.Duration
+	fails   int
 }
 
 // New makes the decision for a feed whose origin was not asked yet, or not since
@@ -70,6 +88,7 @@ func New(now time.Duration, cfg Config, rng *rand.Rand) *Volunteer {
 	}
 	cfg.Overload = min(max(cfg.Overload, 1), 64)
 	v := &Volunteer{cfg: cfg, rng: rng, start: now}
+	v.deal()
 	v.plan(now)
 	return v
 }
@@ -87,10 +106,10 @@ func (v *Volunteer) Due(now time.Duration) Action {
 	return v.what
 }
 
-// Active reports whether this node polls the feed for everybody: it polled last
-// and nobody has taken over.
+// Active reports whether this node is the one that polled last for everybody.
 func (v *Volunteer) Active(now time.Duration) bool {
-	return v.own.mine && !v.Live(now) && !v.cfg.Off
+	polled := v.last.ever && v.last.ok && v.last.by == v.cfg.Self && v.own.fails == 0
+	return polled && !v.own.untold && !v.Live(now) && !v.cfg.Off
 }
 
 // Live reports whether the publisher keeps its promise.
@@ -98,6 +117,24 @@ func (v *Volunteer) Live(now time.Duration) bool { return now < v.live }
 
 // Interval returns T.
 func (v *Volunteer) Interval() time.Duration { return v.cfg.Interval }
+
+// Spacing is the time between two polls by all volunteers together: T/N, but not
+// less than the origin's limits allow one client.
+func (v *Volunteer) Spacing() time.Duration {
+	return max(v.cfg.Interval/time.Duration(v.cfg.Overload), v.cfg.Least, 1)
+}
+
+// Outcomes is how many outcomes were heard of or found in the last T, at most 64.
+func (v *Volunteer) Outcomes(now time.Duration) int { return v.heard.since(now - v.cfg.Interval) }
+
+// Crew is how many are known to share the polls, this node included if it does.
+func (v *Volunteer) Crew() int { return len(v.crew) }
+
+// Member reports whether this node is one of them.
+func (v *Volunteer) Member() bool {
+	_, member := v.crew.rank(v.cfg.Self)
+	return member && !v.cfg.Off && !v.alone
+}
 
 // Fetched tells of the first fetch of a new subscriber.
 func (v *Volunteer) Fetched(now time.Duration) {
@@ -107,47 +144,72 @@ func (v *Volunteer) Fetched(now time.Duration) {
 
 // Last tells of a fetch some time before the program started.
 func (v *Volunteer) Last(now, ago time.Duration) {
-	if at := now - max(ago, 0); !v.own.ever || at > v.own.at {
+	at := now - max(ago, 0)
+	if !v.own.ever || at > v.own.at {
 		v.own.at, v.own.ever = at, true
-		v.outcome(at)
+		v.asked(at, v.cfg.Self, true)
 		v.plan(now)
 	}
 }
 
 // Polled tells how a poll ended: with an outcome, or without.
 func (v *Volunteer) Polled(now time.Duration, ok bool) {
-	fails := v.own.fails + 1
-	v.own = own{at: now, ever: true, mine: ok, early: v.rng.Float64()}
+	v.own.at, v.own.ever, v.own.untold, v.own.claimed = now, true, false, false
 	if ok {
-		v.outcome(now)
+		v.own.fails = 0
+		v.outcome(now, v.cfg.Self)
 	} else {
-		v.own.fails = fails
-		v.after = max(v.after, now+v.backoff(fails))
+		v.own.fails++
+		v.crew = v.crew.without(v.cfg.Self)
 	}
+	v.plan(now)
+}
+
+// Asked tells that this node's failed request is known to the others: it was one
+// request as any, if one without an outcome.
+func (v *Volunteer) Asked(now time.Duration) {
+	v.asked(now, v.cfg.Self, false)
 	v.plan(now)
 }
 
 // Announced tells that what Fetched told of is known to everybody now.
 func (v *Volunteer) Announced(now time.Duration) {
 	if v.own.untold {
-		v.own.untold, v.own.mine, v.own.early = false, true, v.rng.Float64()
-		v.outcome(v.own.at)
+		v.own.untold = false
+		v.outcome(now, v.cfg.Self)
 	}
+	v.plan(now)
+}
+
+// Claimed tells that the others know that this node asks next.
+func (v *Volunteer) Claimed(now time.Duration) {
+	v.own.claimed, v.own.claim = true, now
 	v.plan(now)
 }
 
 // Heard tells of another volunteer's outcome, said so long ago.
 func (v *Volunteer) Heard(now, ago time.Duration, by Source) {
 	at := now - max(ago, 0)
-	if at <= now-v.cfg.Interval {
+	if at <= now-v.memory() {
 		return // too old to say anything about this interval
 	}
-	v.outcome(at)
-	v.own.untold = false
-	if v.own.mine && at > v.own.at+v.grace() && !slices.Contains(v.own.others, by) {
-		v.own.others = append(v.own.others, by)
-		v.yield()
+	v.own.untold, v.own.claimed = false, false
+	v.outcome(at, by)
+	v.plan(now)
+}
+
+// Asking tells that another one said, so long ago, that it asks the origin next,
+// or that it has asked and has no outcome.
+func (v *Volunteer) Asking(now, ago time.Duration, by Source) {
+	at := now - max(ago, 0)
+	if at <= now-v.memory() || by == v.cfg.Self {
+		return
 	}
+	if v.own.claimed && at < v.own.claim+v.settle() && compare(v.cfg.Self, by) < 0 {
+		return // of two claims that crossed this one counts
+	}
+	v.own.claimed = false
+	v.asked(at, by, false)
 	v.plan(now)
 }
 
@@ -157,22 +219,19 @@ func (v *Volunteer) Heard(now, ago time.Duration, by Source) {
 func (v *Volunteer) Published(now, ago, ttl time.Duration) {
 	until := now - max(ago, 0) + 2*ttl
 	v.live = min(v.live, now)
-	if ttl <= 0 || until <= now {
-		v.plan(now)
-		return
-	}
-	v.live = until
-	v.own.mine, v.own.untold = false, false
-	for range v.cfg.Overload {
-		v.outcome(now - max(ago, 0))
+	if ttl > 0 && until > now {
+		v.live = until
+		v.own.untold, v.own.claimed = false, false
+		v.crew = nil
+		v.asked(now-max(ago, 0), Source{}, true)
 	}
 	v.plan(now)
 }
 
-// SetInterval changes T.
-func (v *Volunteer) SetInterval(now, interval time.Duration) {
-	if interval > 0 && interval != v.cfg.Interval {
-		v.cfg.Interval = interval
+// SetInterval changes T and what the origin's limits allow one client.
+func (v *Volunteer) SetInterval(now, interval, least time.Duration) {
+	if interval > 0 && (interval != v.cfg.Interval || least != v.cfg.Least) {
+		v.cfg.Interval, v.cfg.Least = interval, least
 		v.plan(now)
 	}
 }
@@ -181,7 +240,7 @@ func (v *Volunteer) SetInterval(now, interval time.Duration) {
 func (v *Volunteer) SetOff(now time.Duration, off bool) {
 	if off != v.cfg.Off {
 		v.cfg.Off = off
-		v.own.untold = v.own.untold && !off
+		v.own.untold, v.own.claimed = v.own.untold && !off, false
 		v.plan(now)
 	}
 }
@@ -205,29 +264,37 @@ func (v *Volunteer) SetAlone(now time.Duration, alone bool) {
 	}
 }
 
-// outcome notes when an outcome was known.
-func (v *Volunteer) outcome(at time.Duration) {
-	i, _ := slices.BinarySearch(v.outcomes, at)
-	v.outcomes = slices.Insert(v.outcomes, i, at)
-	if extra := len(v.outcomes) - v.cfg.Overload; extra > 0 {
-		v.outcomes = slices.Delete(v.outcomes, 0, extra)
-	}
+// outcome notes what a request found, and who shares the polls.
+func (v *Volunteer) outcome(at time.Duration, by Source) {
+	v.heard.add(at)
+	v.crew = v.crew.polled(at, by, v.crewSize(), v.settle())
+	v.asked(at, by, true)
 }
 
-// yield ends this node's turn if enough others poll.
-func (v *Volunteer) yield() {
-	enough := v.cfg.Overload
-	if v.cfg.Off {
-		enough = 1
+// asked notes a request to the origin, by whomever.
+func (v *Volunteer) asked(at time.Duration, by Source, ok bool) {
+	if v.last.ever && at < v.last.at {
+		return
 	}
-	if len(v.own.others) >= enough {
-		v.own.mine, v.own.others = false, nil
+	switch {
+	case ok:
+		v.fails = 0
+	case !v.last.ever || v.last.ok || v.last.by != by: // or it is about the same request
+		v.fails++
 	}
+	v.last = request{at: at, by: by, ever: true, ok: ok}
+	v.deal()
 }
 
-func (v *Volunteer) grace() time.Duration { return min(v.cfg.Interval/10, crossing) }
+// deal draws what chance decides until the next request.
+func (v *Volunteer) deal() { v.round = round{jitter: v.rng.Float64(), takeover: late(v.rng.Float64())} }
 
-// observed reports whether enough outcomes were heard in the last interval.
+// observed reports whether somebody was heard in the last spacing.
 func (v *Volunteer) observed(now time.Duration) bool {
-	return len(v.outcomes) == v.cfg.Overload && v.outcomes[0] > now-v.cfg.Interval || v.Live(now)
+	return v.last.ever && v.last.at > now-v.Spacing() || v.Live(now)
+}
+
+// memory is how far back what others did says anything about now.
+func (v *Volunteer) memory() time.Duration {
+	return max(v.cfg.Interval, time.Duration(v.crewSize()+1)*v.Spacing())
 }

@@ -10,8 +10,10 @@ import (
 
 const minute = time.Minute
 
+var self = schedule.Source{9}
+
 func newVolunteer(c schedule.Config) *schedule.Volunteer {
-	c.Interval = interval
+	c.Interval, c.Self = interval, self
 	return schedule.New(0, c, rand.New(rand.NewPCG(1, 2)))
 }
 
@@ -22,68 +24,89 @@ func between(t *testing.T, what string, got, low, high time.Duration) {
 	}
 }
 
+func due(t *testing.T, v *schedule.Volunteer, want schedule.Action) {
+	t.Helper()
+	if at := v.Deadline(); v.Due(at-1) != schedule.None || v.Due(at) != want {
+		t.Errorf("due %v before and %v at the deadline, want %v", v.Due(at-1), v.Due(at), want)
+	}
+}
+
 func TestTheFirstFetchIsAnnouncedNotRepeated(t *testing.T) {
 	v := newVolunteer(schedule.Config{})
 	v.Fetched(0)
-	between(t, "claim", v.Deadline(), 3*minute, 15*minute)
+	between(t, "announcement", v.Deadline(), 3*minute, 15*minute)
+	due(t, v, schedule.Announce)
 	at := v.Deadline()
-	if v.Due(at-1) != schedule.None || v.Due(at) != schedule.Announce {
-		t.Fatalf("due %v before and %v at the deadline", v.Due(at-1), v.Due(at))
-	}
 	v.Announced(at)
 	if !v.Active(at) {
 		t.Error("who announced is not the volunteer")
 	}
-	between(t, "next poll counts from the fetch", v.Deadline(), 27*minute, 30*minute)
+	between(t, "the next poll", v.Deadline(), at+30*minute, at+31*minute)
+	due(t, v, schedule.Poll)
 }
 
 func TestWhoHearsSomebodyStaysSilent(t *testing.T) {
 	v := newVolunteer(schedule.Config{})
-	v.Heard(0, 10*minute, schedule.Source{1}) // from the catch-up after the join
+	v.Heard(0, 9*minute, schedule.Source{1}) // from the catch-up after the join
+	v.Heard(0, 15*minute, schedule.Source{2})
 	v.Fetched(minute)
-	if v.Active(minute) || v.Due(v.Deadline()) != schedule.Poll {
+	if v.Active(minute) {
 		t.Fatal("announced although a volunteer was heard in this interval")
 	}
-	between(t, "takeover", v.Deadline(), 20*minute, 36*minute)
-	v.Heard(20*minute, 0, schedule.Source{1})
-	between(t, "takeover after the next outcome", v.Deadline(), 50*minute, 66*minute)
+	due(t, v, schedule.Claim)
+	between(t, "takeover", v.Deadline(), 31*minute, 36*minute)
+	v.Heard(20*minute, 0, schedule.Source{2})
+	between(t, "takeover after the next outcome", v.Deadline(), 50*minute, 56*minute)
+	if n, crew := v.Outcomes(20*minute), v.Crew(); n != 2 || crew != 2 {
+		t.Errorf("%d outcomes of %d heard in T, want that of 9 minutes before the start and the last one, of 2", n, crew)
+	}
 }
 
 func TestAnOutcomeOfAnOlderIntervalIsNoReasonToWait(t *testing.T) {
 	v := newVolunteer(schedule.Config{})
 	v.Heard(0, 31*minute, schedule.Source{1})
 	v.Fetched(0)
-	if v.Due(v.Deadline()) != schedule.Announce {
-		t.Error("an outcome older than T kept the node from announcing")
-	}
+	due(t, v, schedule.Announce)
 }
 
-func TestTheIncumbentGoesOnAndYields(t *testing.T) {
+// Two share the polls of N = 1, so that each sees what the other said.
+func TestTurnsAreTaken(t *testing.T) {
 	v := newVolunteer(schedule.Config{})
-	v.Polled(0, true)
-	between(t, "incumbent", v.Deadline(), 27*minute, 30*minute)
-	v.Heard(2*time.Second, 0, schedule.Source{1})
-	if !v.Active(minute) {
-		t.Error("yielded to an outcome that crossed its own")
-	}
-	v.Heard(10*minute, 0, schedule.Source{1})
-	if v.Active(10 * minute) {
-		t.Error("goes on although another polled since")
-	}
-	between(t, "takeover", v.Deadline(), 40*minute, 56*minute)
+	v.Heard(0, 0, schedule.Source{1})
+	due(t, v, schedule.Claim)
+	between(t, "the second one joins", v.Deadline(), 25*minute, 30*minute)
+	at := v.Deadline()
+	v.Claimed(at)
+	due(t, v, schedule.Poll)
+	between(t, "and polls in turn", v.Deadline(), 30*minute, 31*minute)
+	v.Polled(31*minute, true)
+	due(t, v, schedule.Claim)
+	between(t, "the other's turn; after him", v.Deadline(), 61*minute, 63*minute)
+	v.Heard(61*minute, 0, schedule.Source{1})
+	due(t, v, schedule.Poll)
+	between(t, "turn", v.Deadline(), 91*minute, 92*minute)
+	v.Heard(91*minute, 0, schedule.Source{3})
+	due(t, v, schedule.Claim)
+	between(t, "whoever missed a turn waits", v.Deadline(), 121*minute, 126*minute)
 }
 
-func TestOverloadCountsDistinctOthers(t *testing.T) {
-	v := newVolunteer(schedule.Config{Overload: 2})
-	v.Polled(0, true)
-	v.Heard(5*minute, 0, schedule.Source{1})
-	v.Heard(25*minute, 0, schedule.Source{1})
-	if !v.Active(25 * minute) {
-		t.Error("N=2: yielded to one other that spoke twice")
-	}
-	v.Heard(26*minute, 0, schedule.Source{2})
-	if v.Active(26 * minute) {
-		t.Error("N=2: goes on although two others poll")
+func TestOneClaimIsEnough(t *testing.T) {
+	v := newVolunteer(schedule.Config{})
+	v.Heard(0, 0, schedule.Source{1})
+	v.Asking(25*minute, 0, schedule.Source{2})
+	between(t, "after another's claim", v.Deadline(), 50*minute, 62*minute)
+	for _, c := range []struct {
+		other schedule.Source
+		stays bool
+	}{{schedule.Source{1}, false}, {schedule.Source{200}, true}} {
+		v := newVolunteer(schedule.Config{})
+		v.Heard(0, 0, schedule.Source{1})
+		at := v.Deadline()
+		v.Claimed(at)
+		v.Asking(at+time.Second, 0, c.other)
+		if stays := v.Due(31*minute) == schedule.Poll; stays != c.stays {
+			t.Errorf("a claim of %x and its own cross: it polls is %v", c.other[0], stays)
+		}
 	}
 }
 
@@ -94,9 +117,10 @@ func TestALivePublisherSilencesEverybody(t *testing.T) {
 	if v.Active(minute) || !v.Live(30*minute) || v.Live(31*minute) {
 		t.Error("live for 2·TTL after its last word, and no volunteer meanwhile")
 	}
-	between(t, "takeover from a silent publisher", v.Deadline(), 31*minute, 49*minute)
+	between(t, "takeover from a silent publisher", v.Deadline(), 31*minute, 33*minute)
 	v.Published(20*minute, 0, 15*minute)
-	between(t, "moved by a heartbeat", v.Deadline(), 50*minute, 68*minute)
+	between(t, "moved by a heartbeat", v.Deadline(), 50*minute, 52*minute)
+	due(t, v, schedule.Claim)
 }
 
 func TestAPublisherWithoutPromiseReplacesNoPoll(t *testing.T) {
@@ -116,7 +140,7 @@ func TestAPublisherTakesItsPromiseBack(t *testing.T) {
 	if v.Live(20 * minute) {
 		t.Error("live although its latest word promises nothing")
 	}
-	between(t, "the first poll after it", v.Deadline(), 27*minute, 49*minute)
+	between(t, "the first poll after it", v.Deadline(), 30*minute, 37*minute)
 }
 
 func TestAPublishersOldWordIsNoPromise(t *testing.T) {
@@ -127,66 +151,78 @@ func TestAPublishersOldWordIsNoPromise(t *testing.T) {
 	}
 }
 
-func TestFailuresBackOffAndHandOver(t *testing.T) {
+func TestFailuresHandOver(t *testing.T) {
 	v := newVolunteer(schedule.Config{})
+	v.Heard(-interval, 0, schedule.Source{1})
 	v.Polled(0, true)
-	now := 30 * minute
-	v.Polled(now, false)
-	if v.Active(now) {
+	v.Polled(60*minute, false) // nobody was reached: nobody else knows
+	if v.Active(60 * minute) {
 		t.Error("still the volunteer after a failed poll")
 	}
-	between(t, "after one failure", v.Deadline()-now, 27*minute, 46*minute)
-	for range 3 {
-		now = v.Deadline()
-		v.Polled(now, false)
+	if v.Deadline() < 60*minute+150*time.Second {
+		t.Errorf("tries again after %v", v.Deadline()-60*minute)
 	}
-	between(t, "after four failures", v.Deadline()-now, 54*minute, 61*minute)
-	v.NotBefore(now, now+5*time.Hour)
-	between(t, "Retry-After", v.Deadline()-now, 5*time.Hour, 5*time.Hour)
+	v.Asked(60 * minute) // the origin refused: that was everybody's turn
+	between(t, "after one refusal", v.Deadline(), 85*minute, 97*minute)
+	v.Asking(90*minute, 0, schedule.Source{2})
+	between(t, "after two in a row", v.Deadline(), 145*minute, 157*minute)
+	v.NotBefore(90*minute, 8*time.Hour)
+	between(t, "Retry-After", v.Deadline(), 8*time.Hour, 8*time.Hour)
 }
 
 func TestOffPollsOnlyForItself(t *testing.T) {
 	v := newVolunteer(schedule.Config{Off: true})
 	v.Fetched(0)
 	between(t, "fallback", v.Deadline(), 90*minute, 105*minute)
-	v.Polled(v.Deadline(), true)
-	now := 100 * minute
-	if v.Active(now) {
+	v.Polled(100*minute, true)
+	if v.Active(100 * minute) {
 		t.Error("off, but active")
 	}
-	v.Polled(now, true)
-	between(t, "while nobody is heard", v.Deadline()-now, 27*minute, 30*minute)
-	v.Heard(now+10*minute, 0, schedule.Source{1})
-	between(t, "somebody is heard again", v.Deadline()-now, 100*minute, 115*minute)
+	due(t, v, schedule.Poll)
+	between(t, "while nobody is heard", v.Deadline(), 130*minute, 131*minute)
+	v.Heard(110*minute, 0, schedule.Source{1})
+	between(t, "somebody is heard again", v.Deadline(), 200*minute, 215*minute)
+	v.SetOff(111*minute, false)
+	between(t, "switched on", v.Deadline(), 130*minute, 142*minute)
 }
 
 func TestAloneNobodyIsWaitedFor(t *testing.T) {
 	v := newVolunteer(schedule.Config{})
 	v.Last(0, 12*time.Hour)
-	between(t, "restart among others listens first", v.Deadline(), minute, 3*minute)
+	between(t, "restart among others listens first", v.Deadline(), minute, 5*minute)
 	v.SetAlone(5*time.Second, true)
-	between(t, "alone", v.Deadline(), 5*time.Second, 7*time.Second)
+	between(t, "alone", v.Deadline(), 0, 7*time.Second)
+	due(t, v, schedule.Poll)
+	v.Polled(10*time.Second, false)
+	between(t, "a server that was not reached", v.Deadline(), 2*minute, 4*minute)
+	v.Polled(3*minute, true)
+	between(t, "one that was", v.Deadline(), 33*minute, 34*minute)
 }
 
 func TestARestartDoesNotPollWhatWasJustPolled(t *testing.T) {
 	v := newVolunteer(schedule.Config{})
 	v.Last(0, 10*minute)
 	v.SetAlone(0, true)
-	between(t, "alone", v.Deadline(), 17*minute, 20*minute)
+	between(t, "alone", v.Deadline(), 20*minute, 21*minute)
 }
 
 func TestANewIntervalMovesTheNextPoll(t *testing.T) {
-	v := newVolunteer(schedule.Config{})
+	v := newVolunteer(schedule.Config{Overload: 2})
 	v.Polled(0, true)
-	v.SetInterval(minute, 2*time.Hour)
-	between(t, "longer", v.Deadline(), 108*minute, 120*minute)
+	between(t, "T/N", v.Deadline(), 15*minute, 16*minute)
+	v.SetInterval(minute, 2*time.Hour, 0)
+	between(t, "longer", v.Deadline(), 60*minute, 62*minute)
+	v.SetInterval(minute, 2*time.Hour, 3*time.Hour)
+	between(t, "not faster than one client may", v.Deadline(), 3*time.Hour, 184*minute)
 }
 
 func TestATakeoverKeepsItsDistanceFromTheOwnFetch(t *testing.T) {
 	for seed := range uint64(50) {
-		v := schedule.New(0, schedule.Config{Interval: interval}, rand.New(rand.NewPCG(seed, 2)))
+		v := schedule.New(0, schedule.Config{Interval: interval, Self: self}, rand.New(rand.NewPCG(seed, 2)))
 		v.Heard(0, 29*minute, schedule.Source{1})
 		v.Fetched(0)
-		between(t, "takeover", v.Deadline(), 27*minute, 30*minute)
+		if at := v.Deadline(); at < 30*minute {
+			t.Errorf("takeover after %v", at)
+		}
 	}
 }
