@@ -19,9 +19,8 @@ type host struct {
 	records []*Record                   // in the order the groups came
 	byGroup map[multicast.Group]*Record // of many
 
-	drops bool
-	ep    *oversim.Endpoint[*tree.Message]
-	node  *tree.Node
+	ep   *oversim.Endpoint[*tree.Message]
+	node *tree.Node
 }
 
 // Record is what one node keeps about one group.
@@ -110,7 +109,6 @@ func (h *host) boot(ep *oversim.Endpoint[*tree.Message]) oversim.Host[*tree.Mess
 	if u := h.world.cfg.Unreachable; u != nil && u(h.id) {
 		cfg.Leaf = true
 	}
-	h.drops = h.world.cfg.Dropper != nil && h.world.cfg.Dropper(h.id)
 	h.ep, h.node = ep, tree.New(cfg, ep, ep.Rand())
 	return h
 }
@@ -191,7 +189,7 @@ func (h *host) step(now time.Duration, in tree.Input) {
 func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
 	w := h.world
 	for _, s := range out.Sends {
-		if h.drops {
+		if w.cfg.Dropper != nil && w.cfg.Dropper(h.id) {
 			if s.Msg = drop(s.Msg); s.Msg == nil {
 				continue
 			}

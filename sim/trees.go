@@ -24,7 +24,8 @@ type TreesConfig struct {
 	// Configure, if set, changes it for one node.
 	Configure func(overlay.ID, *tree.Config)
 	// Dropper, if set, names the nodes that take part in everything and forward
-	// nothing: no event leaves them and no head of a line.
+	// nothing: no event leaves them and no head of a line. It is asked at each
+	// message, so a node may begin to at any time.
 	Dropper func(overlay.ID) bool
 	// Unreachable, if set, names the nodes that nobody can dial and that say so:
 	// they are in no routing table and are never a root nor a parent.

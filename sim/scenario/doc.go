@@ -44,11 +44,9 @@
 // Noise is payload bytes sent to nodes that are not members, root replicas
 // included. Control messages are all but events.
 //
-// # What is not measured
-//
-// Droppers are placed at random, the root among them, from the beginning. The
-// simulator asks who drops when a node starts; droppers in exactly the interior
-// places of a tree that has grown would need it to ask later.
+// Droppers at random, the root among them, are so from the beginning. Droppers in
+// the interior begin when the tree has grown: every node with children but the
+// publisher, and nodes at random until a fifth is reached.
 //
 // # Invariants
 //

@@ -20,9 +20,52 @@ const (
 	dropperEvery = 10 * time.Second
 )
 
-// playDroppers: droppers take part from the beginning. Nothing is due at them,
-// and the publisher is none.
+// playDroppers: nothing is due at droppers, and the publisher is none.
 func playDroppers(r *run) error {
+	r.parts = 2
+	if err := r.randomDroppers(); err != nil {
+		return err
+	}
+	return r.interiorDroppers()
+}
+
+// interiorDroppers plays a world in which every node that has children begins to
+// drop when the tree has grown.
+func (r *run) interiorDroppers() error {
+	shirks := newBits(r.cfg.Nodes)
+	w, err := r.newWorld(r.cfg.Nodes, r.cfg.WarmUp+dropperItems*dropperEvery+judged, func(c *sim.TreesConfig) {
+		c.Dropper = func(id overlay.ID) bool { return shirks.has(int(index(id))) }
+	})
+	defer r.close(w)
+	if err != nil {
+		return err
+	}
+	f := w.feed("news", w.everyone())
+	f.exempt = shirks
+	if err := w.warmUp(); err != nil {
+		return err
+	}
+	n := 0
+	for i, id := range w.ids {
+		if st, _ := w.Node(id).Status(f.group); len(st.Children) > 0 && int32(i) != f.publisher {
+			shirks.set(i)
+			n++
+		}
+	}
+	for _, i := range w.rng.Perm(len(w.ids)) {
+		if n < r.cfg.Nodes/shirking && !shirks.has(i) && int32(i) != f.publisher {
+			shirks.set(i)
+			n++
+		}
+	}
+	err = w.items(dropperItems, dropperEvery)
+	for i, name := range []string{"interior_within_5s", "interior_within_10s", "interior_within_60s"} {
+		r.set(name, f.tally.cover.part(i))
+	}
+	return err
+}
+
+func (r *run) randomDroppers() error {
 	shirks := newBits(r.cfg.Nodes)
 	order := newRand(r.cfg.Seed).Perm(r.cfg.Nodes)
 	for _, i := range order[:r.cfg.Nodes/shirking] {

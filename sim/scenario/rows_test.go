@@ -52,7 +52,7 @@ var rows = []struct {
 	{"idle", Config{Nodes: 40, Seed: 1, Feeds: 20, Span: 2 * time.Minute}, []bar{
 		{"control_1_feed", 3, 0.5}, {"control_5000_feeds", 20, 0.5}, {"control_growth", 20, 2}, {"neighbours_max", 39, 39},
 	}, nil},
-	{"droppers", Config{Nodes: 500, Seed: 1}, nil, []bar{{"random_within_5s", 0.99, 0.9999}, {"random_within_60s", 1, 1}}},
+	{"droppers", Config{Nodes: 500, Seed: 1}, nil, []bar{{"random_within_5s", 0.9999, 0.9999}, {"random_within_60s", 1, 1}, {"interior_within_10s", 0.995, 0.999}}},
 	{"feeds", Config{Nodes: 100, Seed: 1, Feeds: 30, Span: 2 * time.Minute}, []bar{{"children_max", 256, 64}},
 		[]bar{{"coverage", 1, 1}, {"heavy_coverage", 1, 1}, {"heavy_feeds", 30, 30}}},
 	{"imc05", Config{Nodes: 200, Seed: 1, Span: 40 * time.Minute}, []bar{
