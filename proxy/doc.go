@@ -32,7 +32,8 @@
 //  1. Once a document of a feed was held, requests for it are answered 200 or
 //  304. What its origin does wrong is told in X-FeedTree-State and on the page,
 //     never as an error, Retry-After or slowness: readers punish a whole host for
-//     it, and here all feeds share one host.
+//     it, and here all feeds share one host. Nor is a feed that never was held
+//     429 or 5xx: it is 424, or 403, 404 or 422 where asking again does not help.
 //  2. The same strong entity tag means the same bytes, and no byte depends on
 //     time, on the client, or on the name it used for the proxy.
 //  3. Identities of items are the source's byte for byte; only rel=self is ours.

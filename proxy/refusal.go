@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -36,6 +37,7 @@ func (p *Proxy) noFeed(w http.ResponseWriter, url string, err error) {
 	if found := p.announced(err); found != "" {
 		advice = "That page announces:\n" + found
 	}
+	w.Header().Set("X-FeedTree-State", "failure="+strconv.QuoteToASCII(clip(cause(url, err))))
 	refuse(w, status, fmt.Sprintf("The feed %s cannot be had.\n%s\n\n%s", clip(url), cause(url, err), advice))
 }
 
@@ -63,27 +65,27 @@ func (p *Proxy) announced(err error) string {
 	return list.String()
 }
 
-// diagnose returns the status that says whose fault it is, and what to do.
+// diagnose returns the status that says whose fault it is, and what to do. It is
+// none of 429 and 5xx, whatever the origin did: readers leave a whole host alone
+// for these, and here all feeds share one.
 func diagnose(err error) (status int, advice string) {
 	var failed *fetch.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return http.StatusGatewayTimeout, "The site did not answer in time. It will be asked again when your reader asks again."
+		return http.StatusFailedDependency, "The site did not answer in time. It will be asked again when your reader asks again."
 	case errors.Is(err, feed.ErrNotFeed), errors.Is(err, feed.ErrEmpty), errors.Is(err, feed.ErrMalformed),
 		errors.Is(err, feed.ErrTooDeep), errors.Is(err, feed.ErrTooMany):
 		return http.StatusUnprocessableEntity, "Check the address: look for a link named RSS, Atom or feed on the site."
 	case !errors.As(err, &failed):
-		return http.StatusBadGateway, "It will be asked again when your reader asks again."
+		return http.StatusFailedDependency, "It will be asked again when your reader asks again."
 	}
 	switch {
 	case failed.Status == http.StatusNotFound || failed.Status == http.StatusGone:
 		return http.StatusNotFound, "Check the address: the site says that there is nothing there."
 	case failed.Reason == fetch.Refused:
 		return http.StatusForbidden, "A public name must not lead into a private network."
-	case failed.Reason == fetch.Timeout:
-		return http.StatusGatewayTimeout, "It will be asked again, after a pause, when your reader asks again."
 	}
-	return http.StatusBadGateway, "It will be asked again, after a pause, when your reader asks again."
+	return http.StatusFailedDependency, "It will be asked again, after a pause, when your reader asks again."
 }
 
 const longest = 300 // characters of anything quoted to people

@@ -93,7 +93,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	if n.subscriptions(example) != 1 {
 		t.Error("asked again too early")
 	}
-	if w.Code != 502 || w.Header().Get("Retry-After") != "" {
+	if w.Code != 424 || w.Header().Get("Retry-After") != "" {
 		t.Errorf("%d %v: one feed's limit must not stop the reader's others", w.Code, w.Header())
 	}
 }
@@ -107,13 +107,15 @@ func TestWhatIsSaidOfFeedsNeverHad(t *testing.T) {
 	}{
 		{&fetch.Error{Status: 404}, 404, "nothing there"},
 		{&fetch.Error{Status: 410}, 404, "nothing there"},
-		{&fetch.Error{Status: 503}, 502, "asked again"},
-		{&fetch.Error{Reason: fetch.Timeout}, 504, "asked again"},
+		{&fetch.Error{Status: 429}, 424, "asked again"},
+		{&fetch.Error{Status: 503}, 424, "asked again"},
+		{&fetch.Error{Reason: fetch.Timeout}, 424, "asked again"},
+		{&fetch.Error{Reason: fetch.Paused}, 424, "asked again"},
 		{&fetch.Error{Reason: fetch.Refused}, 403, "private network"},
 		{fmt.Errorf("parsing: %w", feed.ErrNotFeed), 422, "RSS, Atom"},
 		{fmt.Errorf("x: %w", page), 422, "http://127.0.0.1:8089/feed/https://example.org/a.xml"},
-		{context.DeadlineExceeded, 504, "in time"},
-		{errors.New("<script>alert(1)</script>\x1b[2J"), 502, "asked again"},
+		{context.DeadlineExceeded, 424, "in time"},
+		{errors.New("<script>alert(1)</script>\x1b[2J"), 424, "asked again"},
 	} {
 		n := newFakeNode()
 		n.errs[example] = c.err
@@ -121,6 +123,9 @@ func TestWhatIsSaidOfFeedsNeverHad(t *testing.T) {
 		body := w.Body.String()
 		if w.Code != c.code || !strings.Contains(body, c.says) || !strings.Contains(body, example) {
 			t.Errorf("%v: %d %s", c.err, w.Code, body)
+		}
+		if state := w.Header().Get("X-FeedTree-State"); !strings.HasPrefix(state, `failure="`) || strings.ContainsAny(state, "\x1b\n") {
+			t.Errorf("%v: the state is told as %q", c.err, state)
 		}
 		if w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || w.Header().Get("X-Content-Type-Options") != "nosniff" ||
 			strings.Contains(body, "\x1b") {
