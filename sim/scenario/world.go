@@ -145,7 +145,7 @@ func (w *world) advance(stage string, until time.Duration) error {
 	events := 0
 	begin := float64(arriving)
 	w.RunUntil(func() bool {
-		if events++; events&0x3fff != 0 {
+		if events++; events&0x3ff != 0 {
 			return false
 		}
 		w.run.tell(stage, builds+(1-builds)*(float64(w.Now())-begin)/(float64(w.end)-begin))
