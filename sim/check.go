@@ -208,7 +208,7 @@ type stand struct {
 }
 
 func (w *Trees) forest(g multicast.Group) forest {
-	f := forest{children: cmp.Or(w.cfg.Tree.Children, 16), allChildren: cmp.Or(w.cfg.Tree.AllChildren, 256)}
+	f := forest{children: cmp.Or(w.cfg.Tree.Children, 16), allChildren: cmp.Or(w.cfg.Tree.AllChildren, 20+2*len(w.groups))}
 	for _, id := range w.ids {
 		if !w.Alive(id) {
 			continue

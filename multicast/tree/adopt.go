@@ -59,7 +59,7 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		return Busy
 	case g.child(from) >= 0:
 		return 0
-	case len(g.links.children) >= n.cfg.Children-n.spare() || n.held >= n.cfg.AllChildren:
+	case len(g.links.children) >= n.cfg.Children-n.spare() || n.held >= n.allChildren():
 		return Full
 	}
 	return 0

@@ -6,7 +6,7 @@ import "time"
 // default; a field that is zero takes the value its comment names.
 type Config struct {
 	Children    int           // children per group: 16
-	AllChildren int           // children over all groups: 256
+	AllChildren int           // children over all groups: 20, and 2 for each group the node is a member of
 	Lazy        int           // lazy links a member seeks per group: 8; it accepts half as many more
 	Lines       int           // sources remembered per group: 32
 	Buffer      int           // events kept per group (FeedTree §4.5.2: the last n items): 512
@@ -30,7 +30,6 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	def(&c.Children, 16)
-	def(&c.AllChildren, 256)
 	def(&c.Lazy, 8)
 	def(&c.Lines, 32)
 	def(&c.Buffer, 512)

@@ -46,7 +46,7 @@ func (n *Node) displace(g *group, from overlay.ID, m *Message) bool {
 // swapFor finds the swap that gains most, if one gains enough.
 func (n *Node) swapFor(g *group, from overlay.ID, m *Message) (best swap, ok bool) {
 	if n.spare() == 0 || m.Self == nil || m.Self.Weight == 0 || m.RTT == 0 && !m.Self.At.Known() || m.Flags&Detached != 0 && (m.Self.Weight < heavy || !m.Self.At.Known()) || g.links.swap.by != "" ||
-		len(g.links.children) >= n.cfg.Children || n.held >= n.cfg.AllChildren || !g.place.attached {
+		len(g.links.children) >= n.cfg.Children || n.held >= n.allChildren() || !g.place.attached {
 		return best, false
 	}
 	b := n.bargain(g, from, m)

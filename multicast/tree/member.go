@@ -6,7 +6,10 @@ import "slices"
 func (n *Node) join(in Input) {
 	g := n.group(in.Group)
 	g.fresh = !g.member && in.Cursor == nil
-	g.member = true
+	if !g.member {
+		g.member = true
+		n.member++
+	}
 	n.restore(g, in.Recent)
 	n.resume(g, in.Cursor)
 	if g.links.walkAt == 0 {
@@ -24,7 +27,10 @@ func (n *Node) needPlace(g *group) {
 // leave is the application's: the node stays only if others hang below it.
 func (n *Node) leave(g *group) {
 	n.touch(g)
-	g.member = false
+	if g.member {
+		g.member = false
+		n.member--
+	}
 	for _, l := range g.lines {
 		l.own, l.beatAt = false, 0
 	}

@@ -22,6 +22,7 @@ type Node struct {
 	alarms alarms
 	edges  uint64 // last edge number given
 	held   int    // children over all groups
+	member int    // groups it is a member of
 	at     position
 	search budget
 	count  Counters

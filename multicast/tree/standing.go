@@ -21,6 +21,14 @@ type Standing struct {
 // in turn.
 const hopCost = 2 * time.Millisecond
 
+// strangerCost is what a forwarder that is no member adds to its delay, so that
+// members rather hang below each other and it can go.
+const strangerCost = 20 * time.Millisecond
+
+// fewChildren is how many places a node offers beside two for each group it is a
+// member of.
+const fewChildren = 20
+
 // standing is this node's own.
 func (n *Node) standing(g *group) Standing {
 	return Standing{Delay: n.delay(g), Weight: g.weight(), Height: g.height(), Room: n.room(g), At: n.at.Coord}
@@ -29,16 +37,29 @@ func (n *Node) standing(g *group) Standing {
 // delay is how long an event takes from the top to here.
 func (n *Node) delay(g *group) time.Duration {
 	if k := len(g.place.stands); k > 0 && g.place.parent != "" {
-		return g.place.stands[k-1].Delay + g.place.rtt/2 + hopCost
+		d := g.place.stands[k-1].Delay + g.place.rtt/2 + hopCost
+		if !g.member {
+			d += strangerCost
+		}
+		return d
 	}
 	return 0
+}
+
+// allChildren is how many children the node takes over all its groups. A tree
+// needs about one place for each member, so who is in many groups offers many.
+func (n *Node) allChildren() int {
+	if n.cfg.AllChildren > 0 {
+		return n.cfg.AllChildren
+	}
+	return fewChildren + 2*n.member
 }
 
 func (n *Node) room(g *group) uint8 {
 	if n.cfg.Leaf {
 		return 0
 	}
-	free := min(n.cfg.Children-n.spare()-len(g.links.children), n.cfg.AllChildren-n.held)
+	free := min(n.cfg.Children-n.spare()-len(g.links.children), n.allChildren()-n.held)
 	return uint8(min(max(free, 0), 255))
 }
 
