@@ -50,7 +50,15 @@ func TestVolunteersTogether(t *testing.T) {
 		}
 		return crew
 	}
-	eventually(t, "a crew", func() bool { return len(crew()) == n })
+	filled := func() {
+		t.Helper()
+		for end := time.Now().Add(time.Minute + 2*interval); len(crew()) != n; after(t, 10*time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d nodes take turns, want %d", len(crew()), n)
+			}
+		}
+	}
+	filled()
 	if f, _ := nodes[0].Feed(url); f.Interval != interval || f.Spacing != want {
 		t.Fatalf("T is %v and T/N is %v, want %v and %v", f.Interval, f.Spacing, interval, want)
 	}
@@ -63,7 +71,7 @@ func TestVolunteersTogether(t *testing.T) {
 	}
 	died := time.Now()
 	nodes = slices.DeleteFunc(nodes, func(node *feedtree.Node) bool { return slices.Contains(dead, node) })
-	eventually(t, "a crew again", func() bool { return len(crew()) == n })
+	filled()
 	after(t, watch/2)
 
 	gaps := func(from, to time.Time) (mean, least, most time.Duration) {
