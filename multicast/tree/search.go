@@ -1,0 +1,215 @@
+package tree
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// A search asks in rounds: scouts first, then the candidates that they named.
+// What comes back is an offer: how a node stands, its way to the top, some of its
+// children, and whether it would be the parent.
+
+// search is one round: scouts are asked first, then candidates are probed, then
+// better ones that those named.
+type search struct {
+	probed int
+	hope   bool // somebody was better and had no room
+	out    []probe
+	pool   []candidate
+}
+
+type probe struct {
+	id   overlay.ID
+	sent time.Duration
+}
+
+// candidate is a possible parent and what is known of it.
+type candidate struct {
+	id    overlay.ID
+	stand Standing
+	depth int
+	rtt   time.Duration // measured; 0: only estimated
+	open  bool          // it said that it would be the parent
+	lost  bool          // the coin fell against it
+}
+
+// forebear picks the parent or, less often, somebody above it: their children are
+// this node's siblings and uncles. The higher, the fewer may ask.
+func (n *Node) forebear(g *group) []overlay.ID {
+	for i := len(g.place.path) - 1; i >= 0; i-- {
+		if n.rng.Float64() >= n.coin(g, g.place.stands[i], i) {
+			return nil
+		}
+		if i == 0 || n.rng.IntN(2) == 0 {
+			return []overlay.ID{g.place.path[i]}
+		}
+	}
+	return nil
+}
+
+func (s *search) add(c candidate) {
+	for i := range s.pool {
+		if o := &s.pool[i]; o.id == c.id {
+			if c.rtt != 0 || o.rtt == 0 {
+				*o = c
+			}
+			return
+		}
+	}
+	if len(s.pool) < poolMost {
+		s.pool = append(s.pool, c)
+	}
+}
+
+func (n *Node) probe(g *group, ids []overlay.ID) {
+	s := g.tune.s
+	own := n.standing(g)
+	for _, id := range ids {
+		m := &Message{Type: Probe, Group: g.id, Self: &own}
+		n.sayWhy(g, id, m)
+		n.send(id, m)
+		s.out = append(s.out, probe{id, n.step.now})
+	}
+	g.tune.at = n.step.now + searchWait
+	n.touch(g)
+}
+
+// onProbe tells who asks how this node stands, its way to the top, and those
+// of its children that are nearest to the asker.
+func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
+	own := n.standing(g)
+	o := &Message{Type: Offer, Group: g.id, Flags: n.pathFlags(g), Self: &own, Path: g.place.path, Posts: g.place.stands}
+	if len(g.place.stands) != len(g.place.path) {
+		o.Path, o.Posts = nil, nil
+	}
+	if m.Self != nil && n.wouldTake(g, from, m) {
+		o.Flags |= Better
+	}
+	if m.Self != nil {
+		o.Posts = slices.Clip(o.Posts)
+		for _, c := range n.nearest(g, from, m.Self.At) {
+			o.Peers = append(o.Peers, c.id)
+			o.Posts = append(o.Posts, c.stand)
+		}
+	}
+	n.send(from, o)
+}
+
+// wouldTake reports whether a Join of who asks would be accepted as things are.
+func (n *Node) wouldTake(g *group, from overlay.ID, m *Message) bool {
+	if n.cfg.Leaf || n.closed || !g.place.attached {
+		return false
+	}
+	why := n.mayAdopt(g, from, m)
+	if why == Full {
+		_, ok := n.swapFor(g, from, m)
+		return ok
+	}
+	return why == 0
+}
+
+// nearest returns children by what they could offer a node, best first.
+func (n *Node) nearest(g *group, to overlay.ID, at Coord) []child {
+	cs := make([]child, 0, len(g.links.children))
+	for _, c := range g.links.children {
+		if c.id != to && c.stand.Weight > 0 {
+			cs = append(cs, c)
+		}
+	}
+	if at.Known() {
+		slices.SortStableFunc(cs, func(a, b child) int {
+			return cmp.Compare(a.stand.Delay+a.stand.At.RTT(at)/2, b.stand.Delay+b.stand.At.RTT(at)/2)
+		})
+	}
+	return cs[:min(len(cs), offerPeers)]
+}
+
+// onOffer takes an answer, which is a measurement too.
+func (n *Node) onOffer(g *group, from overlay.ID, m *Message) {
+	s := g.tune.s
+	if s == nil {
+		return
+	}
+	i := slices.IndexFunc(s.out, func(p probe) bool { return p.id == from })
+	if i < 0 {
+		return
+	}
+	rtt := n.rtt(from, s.out[i].sent)
+	s.out = slices.Delete(s.out, i, i+1)
+	if m.Self != nil {
+		n.learnRTT(from, m.Self.At, rtt)
+		n.consider(g, from, m, rtt)
+	}
+	if len(s.out) == 0 {
+		n.searchOn(g)
+	}
+}
+
+// consider adds who an offer speaks of, unless this node is above them.
+func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration) {
+	stands := standsOf(m)
+	if m.Flags&Detached != 0 || len(stands) != len(m.Path) || n.loops(m.Path) || g.child(from) >= 0 {
+		return
+	}
+	s := g.tune.s
+	s.add(candidate{id: from, stand: *m.Self, depth: len(m.Path), rtt: rtt, open: m.Flags&Better != 0})
+	for i, id := range m.Path {
+		s.add(candidate{id: id, stand: stands[i], depth: i})
+	}
+	for i, id := range m.Peers {
+		if id != n.self {
+			s.add(candidate{id: id, stand: peerStand(m, i), depth: len(m.Path) + 1})
+		}
+	}
+}
+
+// promising picks whom to probe: a few of the best by estimate, a few by chance.
+// A coin keeps light nodes from all asking the heavy ones at the top.
+func (n *Node) promising(g *group) []overlay.ID {
+	s := g.tune.s
+	limit, most := n.enough(g), n.deepest(g)
+	chance, best := probeChance, probeBest
+	if s.probed > 1 { // only what beats the best so far
+		chance, best = 0, 2
+		for i := range s.pool {
+			if s.pool[i].open {
+				limit = min(limit, n.through(&s.pool[i]))
+			}
+		}
+	}
+	var cs []candidate
+	for i := range s.pool {
+		c := &s.pool[i]
+		pays := !c.lost && c.rtt == 0 && c.id != g.place.parent && n.through(c) < limit &&
+			c.depth+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0
+		if pays {
+			if c.lost = n.rng.Float64() >= n.coin(g, c.stand, c.depth); !c.lost {
+				cs = append(cs, *c)
+			}
+		}
+	}
+	n.rng.Shuffle(len(cs), func(i, j int) { cs[i], cs[j] = cs[j], cs[i] })
+	few := min(len(cs), chance)
+	rest := cs[few:]
+	slices.SortStableFunc(rest, func(a, b candidate) int { return cmp.Compare(n.through(&a), n.through(&b)) })
+	cs = cs[:few+min(len(rest), best)]
+	ids := make([]overlay.ID, len(cs))
+	for i := range cs {
+		ids[i] = cs[i].id
+	}
+	return ids
+}
+
+// coin is the chance with which this node may ask one at a depth. What that one
+// told of its weight may be old: at least it has what the depth lets expect.
+func (n *Node) coin(g *group, c Standing, depth int) float64 {
+	weight := float64(g.size())
+	for range depth {
+		weight /= float64(max(n.cfg.Children, 2))
+	}
+	weight = max(weight, float64(c.Weight), 1)
+	return coinSlope * float64(g.weight()) * float64(1+c.Room) / weight
+}
