@@ -73,6 +73,31 @@ func TestAHintBringsNews(t *testing.T) {
 	}
 }
 
+// A hub tells many nodes at once: who hears the news from another need not ask.
+func TestNewsFromTheTreeAnswersAHint(t *testing.T) {
+	t.Parallel()
+	const apart = 30 * time.Minute
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	first := startNode(t, o, hintable(apart))
+	second := startNode(t, o, hintable(apart), first)
+	eventually(t, "the nodes meet", func() bool { return first.Status().Peers == 1 && second.Status().Peers == 1 })
+	subscribe(t, first, url)
+	got := collect(t, subscribe(t, second, url))
+	next := func() time.Duration { f, _ := second.Feed(url); return time.Until(f.NextPoll) }
+	hint(t, second, url)
+	eventually(t, "the second asks", func() bool { return second.Status().Counts["hint_requests"] == 1 && next() > 0 })
+	hint(t, second, url)
+	if wait := next(); wait <= 0 || wait > apart {
+		t.Fatalf("the hint waits for %v", wait)
+	}
+	o.publish("/feed.xml", "b", "a")
+	hint(t, first, url)
+	eventually(t, "the news from the first", func() bool { return got.got()["b"] == 1 })
+	eventually(t, "the hint is answered", func() bool { return next() > apart+time.Minute })
+}
+
 // However many hints: one request at once, one at the end of the pause.
 func TestHintsAreOneHint(t *testing.T) {
 	t.Parallel()
@@ -95,7 +120,8 @@ func TestHintsAreOneHint(t *testing.T) {
 	if took := time.Since(begin); took < apart {
 		t.Errorf("two requests within %v, want %v between them", took, apart)
 	}
-	f, _ := n.Feed(url)
+	var f feedtree.FeedStatus
+	eventually(t, "its end", func() bool { f, _ = n.Feed(url); return !f.NextPoll.IsZero() })
 	if again := time.Until(f.NextPoll); again < 50*time.Minute {
 		t.Errorf("the next request is in %v although no hint came since", again)
 	}
@@ -158,34 +184,40 @@ func TestHintsThatAreRefused(t *testing.T) {
 	}
 }
 
-// RFC 9110 §10.2.3: a Retry-After holds for hints, too, for all of the host.
+// RFC 9110 §10.2.3: a Retry-After holds for hints, too, whatever status it comes
+// with.
 func TestAHintWaitsForRetryAfter(t *testing.T) {
 	t.Parallel()
-	o, fine := newOrigin(t), newOrigin(t)
-	o.publish("/feed.xml", "a")
-	fine.publish("/feed.xml", "a")
-	n := startNode(t, o, func(c *feedtree.Config) {
-		hintable(time.Millisecond)(c)
-		c.Fetch.Resolve = append(c.Fetch.Resolve, fine.config.Resolve...)
-	})
-	subscribe(t, n, o.url("/feed.xml"))
-	subscribe(t, n, fine.url("/feed.xml"))
-	o.set("/feed.xml", page{status: 429, header: map[string]string{"Retry-After": "1800"}})
-	hint(t, n, o.url("/feed.xml"))
-	eventually(t, "it is refused", func() bool { f, _ := n.Feed(o.url("/feed.xml")); return f.Reason == "status 429" })
-	asked := o.asked("/feed.xml")
-	for range 3 {
+	for _, status := range []int{429, 500} {
+		o, fine := newOrigin(t), newOrigin(t)
+		o.publish("/feed.xml", "a")
+		fine.publish("/feed.xml", "a")
+		n := startNode(t, o, func(c *feedtree.Config) {
+			hintable(time.Millisecond)(c)
+			c.Fetch.Resolve = append(c.Fetch.Resolve, fine.config.Resolve...)
+		})
+		subscribe(t, n, o.url("/feed.xml"))
+		subscribe(t, n, fine.url("/feed.xml"))
+		o.set("/feed.xml", page{status: status, header: map[string]string{"Retry-After": "1800"}})
 		hint(t, n, o.url("/feed.xml"))
-		before := fine.asked("/feed.xml")
-		hint(t, n, fine.url("/feed.xml"))
-		eventually(t, "another feed is not disturbed", func() bool { return fine.asked("/feed.xml") > before })
-	}
-	if got := o.asked("/feed.xml"); got != asked {
-		t.Errorf("asked %d times in the time that it wanted to be left alone", got-asked)
-	}
-	f, _ := n.Feed(o.url("/feed.xml"))
-	if wait := time.Until(f.NextPoll); wait < 29*time.Minute {
-		t.Errorf("asked again in %v, want half an hour at least", wait)
+		eventually(t, "it is refused", func() bool {
+			f, _ := n.Feed(o.url("/feed.xml"))
+			return f.Reason == fmt.Sprint("status ", status) && !f.NextPoll.IsZero()
+		})
+		asked := o.asked("/feed.xml")
+		for range 3 {
+			hint(t, n, o.url("/feed.xml"))
+			before := fine.asked("/feed.xml")
+			hint(t, n, fine.url("/feed.xml"))
+			eventually(t, "another feed is not disturbed", func() bool { return fine.asked("/feed.xml") > before })
+		}
+		if got := o.asked("/feed.xml"); got != asked {
+			t.Errorf("after %d: asked %d times in the time that it wanted to be left alone", status, got-asked)
+		}
+		f, _ := n.Feed(o.url("/feed.xml"))
+		if wait := time.Until(f.NextPoll); wait < 29*time.Minute {
+			t.Errorf("after %d: asked again in %v, want half an hour at least", status, wait)
+		}
 	}
 }
 
