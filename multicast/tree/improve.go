@@ -94,7 +94,9 @@ func (n *Node) tuneDue(g *group) {
 		t.at = 0
 	case len(g.place.path) == 1 && int(g.size()) <= n.cfg.Children:
 		t.at = n.step.now + n.jitter(searchEvery<<searchSlow, 0.5) // a star has no better place
-	case !g.place.attached || g.seek.on || len(g.place.stands) == 0 || !n.search.take(n.step.now):
+	case !g.place.attached || g.seek.on || len(g.place.stands) == 0:
+		t.at = n.step.now + n.jitter(searchEvery, 0.5)
+	case !n.tooDeep(g) && !n.astray(g) && !n.search.take(n.step.now):
 		t.at = n.step.now + n.jitter(searchEvery, 0.5)
 	default:
 		n.startSearch(g)
