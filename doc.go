@@ -46,11 +46,12 @@
 //     private URL (feed.Public), Cache-Control private or no-store, and ft:poll
 //     allow="none" without ft:tree make it one. Of other feeds the group leaves
 //     the node, never the URL.
-//  5. Origins are asked by the schedule, at most once per interval; out of turn
-//     only for the first fetch, when no node has what is missing (at most twice
-//     per interval; of a volunteer's line once, at a time of its own), and about
-//     an unknown key (at most once per interval and per minute, but the first
-//     time at once), and because of a hint (at most once in 5 minutes; Hint).
+//  5. Origins are asked by the schedule, by all volunteers together no faster than
+//     limits allow one client; out of turn only for the first fetch, when no node
+//     has what is missing (at most twice per interval; of a volunteer's line once,
+//     at a time of its own), about an unknown key (at most once per interval and
+//     per minute, but the first time at once), and because of a hint (at most once
+//     in 5 minutes; Hint).
 //  6. A feed's trouble is its own: it shows in its status, the others go on.
 //  7. After Close no goroutine of the node runs, and the store is no longer used.
 //
@@ -59,7 +60,11 @@
 // A volunteer's events are signed with the node's key, which is its identity in
 // the overlay. Whoever starts polling tells all of the document that no event
 // known here carried, since an item that only its predecessor or its own first
-// fetch saw would reach nobody else. A feed known to the store is not asked for
+// fetch saw would reach nobody else. A volunteer's heartbeat that promises another
+// word (a TTL) says that it asks the origin next, or has asked in vain; an outcome
+// promises none, since the next one is somebody else's. Every outcome that is heard
+// teaches how the feed posts, so that all who follow it come to the same interval.
+// A feed known to the store is not asked for
 // at the start: the tree is heard first, and only a node that stays alone, or
 // hears nothing for a minute beyond the feed's interval, asks the origin.
 //

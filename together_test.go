@@ -185,3 +185,35 @@ func TestVolunteeringIsSwitchedOffAndOn(t *testing.T) {
 	before := nodes[0].Status().Volunteering.Polls
 	eventually(t, "it polls again", func() bool { return nodes[0].Status().Volunteering.Polls >= before+2 })
 }
+
+// What an origin refuses to one it refuses to all: the next one waits as long as if it
+// had been asked itself.
+func TestARefusalIsToldToTheOthers(t *testing.T) {
+	t.Parallel()
+	const interval = 2 * time.Second
+	o := newRude(t)
+	url := o.set("/feed.xml", good(nil, "a"))
+	var nodes []*feedtree.Node
+	for range 4 {
+		nodes = append(nodes, o.start(t, func(c *feedtree.Config) {
+			c.Polling = feedtree.Polling{Min: interval, Max: interval}
+			for _, n := range nodes {
+				c.Overlay.Bootstrap = append(c.Overlay.Bootstrap, n.Addrs()...)
+			}
+		}))
+	}
+	for _, n := range nodes {
+		eventually(t, "the nodes meet", func() bool { return n.Status().Peers == len(nodes)-1 })
+	}
+	for _, n := range nodes {
+		subscribe(t, n, url)
+	}
+	eventually(t, "some polls", func() bool { return len(o.times("/feed.xml")) >= len(nodes)+2 })
+	o.set("/feed.xml", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	before := len(o.times("/feed.xml"))
+	eventually(t, "three refusals", func() bool { return len(o.times("/feed.xml")) >= before+3 })
+	at := o.times("/feed.xml")[before:]
+	if first, second := at[1].Sub(at[0]), at[2].Sub(at[1]); first < interval*8/10 || second < 2*interval*8/10 {
+		t.Errorf("asked again after %v, and then after %v; want %v and twice as long", first, second, interval)
+	}
+}
