@@ -21,7 +21,7 @@ var togetherFor = flag.Duration("together", 0, "how long TestVolunteersTogether 
 func TestVolunteersTogether(t *testing.T) {
 	t.Parallel()
 	const n = 4
-	interval, slack, watch := 6*time.Second, 2.0, 12*time.Second
+	interval, slack, watch := 4*time.Second, 2.0, 6*time.Second
 	if *togetherFor > 0 {
 		interval, slack, watch = 24*time.Second, 1, *togetherFor
 	}
