@@ -76,6 +76,10 @@
 // to it: events take the tree's edges from where they are, which costs a tenth
 // more delay and needs no connection beside the tree.
 //
+// Nothing ties a source's key to a node, so a claim to the top is believed from
+// anybody. A false top can withhold what it is sent, as a false root can; lazy
+// links show that, and its children leave it.
+//
 // # Invariants
 //
 //  1. An event of (source, epoch, seq) is delivered at most once per join.
@@ -87,7 +91,8 @@
 //  5. A node has one parent at a time from the first to the last day of its
 //     membership, but for failures: moves and swaps make the new edge first.
 //  6. What is hearsay (heads told by neighbours) moves nothing but a question
-//     to who told it. Only verified stamps open a gap or end an epoch.
+//     to who told it, and a claim to the top. Only verified stamps open a gap or
+//     end an epoch.
 //
 // Who relies on them: 1 the node's store, 2 and 3 everybody above, 4 the
 // operator, 5 the reader, 6 whoever has a liar for a neighbour.
