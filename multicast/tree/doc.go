@@ -59,9 +59,10 @@
 // the parent, lazy links, children and the nodes near the root, in this order.
 // Only when none of them has it is the application told to use HTTP.
 //
-// The root sends what it has to the nodes nearest to the key after it: one of
-// them is root when it dies. They keep it under a lease and rest: a lease alone
-// makes no node part of the tree.
+// In a tree of a few nodes the root sends what it has to the nodes nearest to the
+// key after it: one of them is root when it dies. They keep it under a lease and
+// rest: a lease alone makes no node part of the tree. In a larger tree the next
+// root gets what is missing from its children.
 //
 // # Where this departs from DESIGN.md
 //
