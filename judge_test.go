@@ -120,6 +120,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	s := subscribe(t, n, o.url("/feed.xml"))
 	o.set("/feed.xml", page{status: 429, header: map[string]string{"Retry-After": "7200"}})
 	eventually(t, "the failure", func() bool { return s.State().Failure != "" })
+	eventually(t, "its end", func() bool { return !s.Status().NextPoll.IsZero() })
 	if until := time.Until(s.Status().NextPoll); until < 119*time.Minute {
 		t.Errorf("asks again in %v", until)
 	}
