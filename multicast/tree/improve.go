@@ -24,7 +24,7 @@ const (
 	searchSlow   = 6 // doublings of the pause, at most
 	searchAstray = 3 // of a node whose place is plainly bad
 	probeRounds  = 3
-	errTrusted   = 500 // a coordinate with a larger error estimates nothing
+	errTrusted   = 500 // a joiner whose coordinate has a larger error is sent where there is room
 	searchWait   = time.Second
 	scoutLinks   = 2 // lazy links asked per search
 	probeChance  = 2 // candidates probed by chance, so that estimates do not blind
@@ -183,13 +183,6 @@ func (n *Node) moveUp(g *group) {
 			cs = append(cs, c)
 		}
 	}
-	for _, c := range s.pool {
-		if c.rtt > 0 && n.through(&c) < limit {
-			if c.depth+1+int(g.height()) > most {
-			} else if !c.open {
-			}
-		}
-	}
 	if len(cs) == 0 {
 		s.hope = slices.ContainsFunc(s.pool, func(c candidate) bool { return c.rtt > 0 && n.through(&c) < limit })
 		n.tuned(g, false)
@@ -229,7 +222,7 @@ func (n *Node) sayWhy(g *group, to overlay.ID, m *Message) {
 	}
 }
 
-// lightest lists up to four children, those with the fewest nodes below first.
+// lightest lists some children, those with the fewest nodes below first.
 // Who is sent there is counted at once, so that the next one goes elsewhere.
 func (n *Node) lightest(g *group, not overlay.ID) []overlay.ID {
 	cs := make([]*child, 0, len(g.links.children))

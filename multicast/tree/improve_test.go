@@ -208,3 +208,25 @@ func TestTheLowerPublisherKeepsTheTop(t *testing.T) {
 	s.receive("ant", tree.Message{Type: tree.Crown, Group: group, Peers: []overlay.ID{"ant"}})
 	s.one("ant", tree.Join)
 }
+
+// A parent that tells no way to the top, or one that does not end with itself, is
+// no parent: what relies on the way would fall over it.
+func TestAWayThatDoesNotEndWithTheParentIsNone(t *testing.T) {
+	for _, path := range [][]overlay.ID{nil, {"top", "other"}} {
+		s := alone(t, tree.Config{}, &chart{hop: "parent"})
+		s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+		join := s.one("parent", tree.Join)
+		s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: join.Edge, Ver: 1, Path: path})
+		s.receive("claimer", tree.Message{Type: tree.Crown, Group: group, Peers: []overlay.ID{"claimer"}})
+		if st, _ := s.n.Status(group); st.Parent != "" {
+			t.Errorf("below a parent whose way is %v", path)
+		}
+		s = alone(t, tree.Config{}, &chart{hop: "parent"})
+		s.below("parent")
+		s.receive("parent", tree.Message{Type: tree.Path, Group: group, Edge: edgeOf(s), Ver: 2, Path: path})
+		s.receive("claimer", tree.Message{Type: tree.Crown, Group: group, Peers: []overlay.ID{"claimer"}})
+		if st, _ := s.n.Status(group); st.Parent != "" {
+			t.Errorf("still below a parent whose way became %v", path)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package tree
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/feedtree/feedtree/overlay"
+)
 
 // join is the application's: from now on events are delivered here.
 func (n *Node) join(in Input) {
@@ -72,7 +76,10 @@ func (n *Node) rest(g *group) {
 func (n *Node) close() {
 	for _, g := range n.order {
 		n.touch(g)
-		hints := n.heirs(g)
+		var hints []overlay.ID
+		if g.place.parent != "" {
+			hints = []overlay.ID{g.place.parent}
+		}
 		for len(g.links.children) > 0 {
 			c := g.links.children[0]
 			n.send(c.id, &Message{Type: Drop, Group: g.id, Edge: c.edge, Reason: Closing, Peers: hints})

@@ -18,7 +18,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	case !s.on || s.target != from || s.edge != m.Edge:
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
 		return
-	case n.loops(m.Path):
+	case n.misleads(from, m.Path):
 		n.count.LoopsBroken++
 		s.alive = true
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
@@ -64,6 +64,12 @@ func (n *Node) attachedNotice(g *group) {
 // long that it must.
 func (n *Node) loops(path []overlay.ID) bool {
 	return len(path) > maxPath || slices.Contains(path, n.self)
+}
+
+// misleads reports whether a way told by a parent cannot be followed: it loops, or
+// does not end with the parent.
+func (n *Node) misleads(parent overlay.ID, path []overlay.ID) bool {
+	return len(path) == 0 || path[len(path)-1] != parent || n.loops(path)
 }
 
 // leaveParent ends the edge to the parent, if there is one, from this side.
@@ -145,7 +151,7 @@ func (n *Node) onPath(g *group, from overlay.ID, m *Message) {
 		return
 	case m.Ver <= p.ver:
 		return
-	case n.loops(m.Path):
+	case n.misleads(from, m.Path):
 		n.count.LoopsBroken++
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
 		n.untie(from, g, edgeDigest(g.id, p.edge, from))

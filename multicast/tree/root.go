@@ -190,11 +190,3 @@ func (n *Node) heed(g *group, claimer overlay.ID) {
 		n.crown(g, g.place.path[0], claimer, 0)
 	}
 }
-
-// heirs are who to ask when this node goes: its parent, or what it had below.
-func (n *Node) heirs(g *group) []overlay.ID {
-	if g.place.parent != "" {
-		return []overlay.ID{g.place.parent}
-	}
-	return nil
-}
