@@ -12,9 +12,10 @@
 //
 //	/feed/URL           the document in its own family of formats
 //	/rss/URL            as RSS 2.0; likewise /atom/ (1.0) and /json/ (JSON Feed 1.1)
-//	/feed/?url=URL      a redirect to the above, for forms
+//	/feed/?url=URL      a redirect to the above
 //	/                   the status page
 //	/api/v1/status      the node's status as JSON: a feedtree.Status
+//	/api/v1/token       the token for changes, as JSON
 //	/healthz            "ok" as soon as the node listens
 //
 // and, with POST, hints that a feed has news, for feeds that are followed here:
@@ -23,6 +24,12 @@
 //	/hub                WebSub publish: hub.mode=publish with hub.url or hub.topic
 //	/hook/URL           a webhook of any content; or /hook with a parameter url
 //	/websub/TOKEN       what the hubs send that feeds name (rel=hub)
+//
+// and, with POST, changes; the token goes with them, as the field "token" of a form
+// or in the header X-FeedTree-Token:
+//
+//	/subscribe          follows the feed of the parameter url
+//	/unsubscribe        leaves it and forgets what was kept of it
 //
 // URL is the feed's own address as it is, with its "//" and its query; with the
 // "//" collapsed, as some clients do; or percent-encoded as one segment.
@@ -40,8 +47,12 @@
 //  4. A feed not held costs its origin one request however many readers ask at
 //     once, and a feed that could not be had is not asked for again before a pause
 //     that grows from 5 seconds to an hour.
-//  5. Only GET and HEAD, and POST for hints, only by a name of this machine (or
-//     one that was configured), and not at the request of other sites' pages.
+//  5. Only GET and HEAD, and POST for hints and changes, only by a name of this
+//     machine (or one that was configured), and not at the request of other sites'
+//     pages: they can neither read anything here nor change anything, and a link on
+//     one of them does not make the node follow a feed. A change needs a token that
+//     only the own pages and programs on this machine can read, and that is another
+//     one after each start. What is refused is counted, in the status.
 //     Config.PublicURL opens the routes for hints to the outside, and no other.
 //  6. Errors are plain text that says what, where and what to do. Text from
 //     elsewhere is shown escaped, or without control characters.

@@ -65,6 +65,15 @@ func (n *fakeNode) Status() feedtree.Status {
 	return n.status
 }
 
+func (n *fakeNode) Feed(url string) (feedtree.FeedStatus, bool) {
+	for _, f := range n.Status().Feeds {
+		if f.URL == url {
+			return f, true
+		}
+	}
+	return feedtree.FeedStatus{}, false
+}
+
 func (n *fakeNode) Hint(_ context.Context, url, _ string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -6,11 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/feedtree/feedtree"
 )
 
 func TestWhoIsServed(t *testing.T) {
 	n := newFakeNode()
 	n.add(t, example, rss("1"))
+	n.status.Feeds = []feedtree.FeedStatus{{URL: example}}
 	p := newProxy(n, Config{Hosts: []string{"nas.local", "0.0.0.0:8089"}}, newClock().now)
 	for _, c := range []struct {
 		name    string

@@ -58,7 +58,7 @@ func newHints(public *url.URL, now func() time.Time) *hints {
 // path returns the target of a request to this proxy, and whether it came by the
 // public address, which is for hints only. A name that readers use as well is
 // theirs.
-func (h *hints) path(r *http.Request, g guard) (path string, public bool) {
+func (h *hints) path(r *http.Request, g *guard) (path string, public bool) {
 	path = target(r)
 	if h.public == nil || g.knows(r.Host) || hostOnly(r.Host) != hostOnly(h.public.Host) {
 		return path, false
@@ -111,7 +111,7 @@ type hintFrom struct {
 // admit answers a request with a hint if it may come in at all.
 func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, from hintFrom, answer func(http.ResponseWriter, *http.Request, hintFrom)) {
 	if !from.public {
-		why := p.guard.refuse(r)
+		_, why := p.guard.refuse(r)
 		if why == "" && crossSite(r) {
 			why = "This proxy takes hints from publishing programs, not from other sites' pages."
 		}

@@ -40,6 +40,7 @@ type pageData struct {
 	feedtree.Status
 	Base  string
 	Now   time.Time
+	Token string
 	Added string // a feed that was just added, by its URL
 	News  []news
 }
@@ -52,7 +53,7 @@ type news struct {
 }
 
 func (p *Proxy) page(w http.ResponseWriter, r *http.Request) {
-	data := pageData{Status: p.overall(), Base: p.base, Now: p.now(), Added: r.URL.Query().Get("added")}
+	data := pageData{Status: p.overall(), Base: p.base, Token: p.guard.token, Now: p.now(), Added: r.URL.Query().Get("added")}
 	data.News = p.news(r.Context(), data.Feeds)
 	if !slices.ContainsFunc(data.Feeds, func(f feedtree.FeedStatus) bool { return f.URL == data.Added }) {
 		data.Added = ""

@@ -58,7 +58,8 @@ type Config struct {
 type Proxy struct {
 	config Config
 	base   string
-	guard  guard
+	guard  *guard
+	routes map[string]route // by path; those of feeds and of hints are none of them
 	shelf  *shelf
 	source source
 	hints  *hints
@@ -96,6 +97,7 @@ func newProxy(s source, c Config, now func() time.Time) *Proxy {
 		public = nil
 	}
 	p.hints = newHints(public, now)
+	p.routes = p.newRoutes()
 	if public != nil && c.Client != nil {
 		p.websub = newWebsub(p, public, c.Client)
 	}
@@ -111,29 +113,23 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.hint(w, r) {
 		return
 	}
-	if why := p.guard.refuse(r); why != "" {
-		refuse(w, http.StatusForbidden, why)
-		return
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "Only GET and HEAD are answered here.")
+	if reason, text := p.guard.refuse(r); reason != "" {
+		p.guard.refused.count(reason)
+		refuse(w, http.StatusForbidden, text)
 		return
 	}
 	if format, rest, ok := split(target(r)); ok {
-		p.document(w, r, format, rest)
+		route{get: func(w http.ResponseWriter, r *http.Request) { p.document(w, r, format, rest) }}.answer(w, r)
 		return
 	}
-	switch r.URL.Path {
-	case "/":
-		p.page(w, r)
-	case "/api/v1/status":
-		p.status(w)
-	case "/page.css", "/page.js":
-		p.asset(w, r)
-	default:
+	if to, ok := p.routes[r.URL.Path]; ok {
+		to.answer(w, r)
+		return
+	}
+	nowhere := func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "There is nothing here. The page of this proxy is "+p.base+"/")
 	}
+	route{get: nowhere}.answer(w, r)
 }
 
 // target returns the path and query as the client sent them.
@@ -158,6 +154,12 @@ func (p *Proxy) document(w http.ResponseWriter, r *http.Request, format feed.For
 		p.badAddress(w, rest, err)
 		return
 	}
+	if unasked(r) && !p.follows(addr) {
+		p.guard.refused.count(whyUnasked)
+		refuse(w, http.StatusForbidden, "Another site's page leads here, and the feed "+clip(addr)+" is not followed yet.\n"+
+			"To follow it, enter its address on the page of this proxy, "+p.base+"/")
+		return
+	}
 	doc, state, err := p.copy(r.Context(), addr, format)
 	if err != nil {
 		p.noFeed(w, addr, err)
@@ -167,6 +169,16 @@ func (p *Proxy) document(w http.ResponseWriter, r *http.Request, format feed.For
 	h.Set("X-FeedTree-State", state)
 	h.Set("Cache-Control", "private, max-age=60")
 	send(w, r, doc)
+}
+
+// follows reports whether a feed is followed already, so that asking for it begins
+// nothing.
+func (p *Proxy) follows(addr string) bool {
+	if p.shelf.holds(addr) {
+		return true
+	}
+	_, ok := p.source.Feed(addr)
+	return ok
 }
 
 // copy returns the document at hand. A feed that was left meanwhile is followed
@@ -217,8 +229,7 @@ func send(w http.ResponseWriter, r *http.Request, doc *copied) {
 	http.ServeContent(w, r, "", doc.changed, bytes.NewReader(b.bytes))
 }
 
-// lookup answers the form of the status page: it leads to the address that the
-// feed has here, or back to the page.
+// lookup leads to the address that a feed has here.
 func (p *Proxy) lookup(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
 	addr, err := address(typed(asked.Get("url")))
@@ -229,18 +240,9 @@ func (p *Proxy) lookup(w http.ResponseWriter, r *http.Request) {
 		p.badAddress(w, asked.Get("url"), err)
 		return
 	}
-	if asked.Get("then") != "page" {
-		word, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		w.Header().Set("Location", "/"+word+"/"+addr)
-		w.WriteHeader(http.StatusFound)
-		return
-	}
-	b, err := p.shelf.take(r.Context(), addr)
-	if err != nil {
-		p.noFeed(w, addr, err)
-		return
-	}
-	http.Redirect(w, r, "/?added="+url.QueryEscape(b.sub.URL()), http.StatusSeeOther)
+	word, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	w.Header().Set("Location", "/"+word+"/"+addr)
+	w.WriteHeader(http.StatusFound)
 }
 
 func (p *Proxy) health(w http.ResponseWriter) {
@@ -249,10 +251,13 @@ func (p *Proxy) health(w http.ResponseWriter) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-func (p *Proxy) status(w http.ResponseWriter) {
-	data, err := json.MarshalIndent(p.overall(), "", "  ")
+func (p *Proxy) status(w http.ResponseWriter, _ *http.Request) { answerJSON(w, p.overall()) }
+
+// answerJSON answers with what a program reads.
+func answerJSON(w http.ResponseWriter, v any) {
+	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		panic("proxy: a status that is no JSON: " + err.Error())
+		panic("proxy: an answer that is no JSON: " + err.Error())
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -264,6 +269,6 @@ func (p *Proxy) status(w http.ResponseWriter) {
 // overall is the node's status with what was refused here.
 func (p *Proxy) overall() feedtree.Status {
 	s := p.source.Status()
-	s.Refused = p.hints.refused.add(s.Refused)
+	s.Refused = p.guard.refused.add(p.hints.refused.add(s.Refused))
 	return s
 }

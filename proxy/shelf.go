@@ -56,6 +56,22 @@ func (s *shelf) take(ctx context.Context, url string) (*book, error) {
 	}
 }
 
+// holds reports whether a feed was asked for here, and had.
+func (s *shelf) holds(url string) bool {
+	s.mu.Lock()
+	b := s.books[url]
+	s.mu.Unlock()
+	if b == nil {
+		return false
+	}
+	select {
+	case <-b.ready:
+		return b.err == nil
+	default:
+		return false
+	}
+}
+
 func (b *book) worthAnotherTry(now time.Time) bool {
 	select {
 	case <-b.ready:
