@@ -34,6 +34,8 @@ type work struct {
 	unwanted bool           // because the feed asks for it
 	habit    schedule.Habit // what its polls have taught, whoever made them
 	least    time.Duration  // what the origin's limits allow one client
+	crowd    int            // nodes in the feed's tree, 0 if that is not known
+	size     int64          // bytes of the document, as last transferred in full; 0: not since the start
 	told     bool           // all that the origin's document holds is known in the tree
 	askAt    time.Duration  // a fetch out of turn, 0: none
 	askedAt  time.Duration  // when the last such fetch was begun

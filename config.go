@@ -66,7 +66,9 @@ type Polling struct {
 	// Overload is the factor N of FeedTree §5: this node polls a feed whose
 	// volunteers are heard fewer than N times in an interval: with N = 3 it is
 	// refreshed three times as often as one alone would poll it, if what its
-	// origin allows one client is as much, and Min. 0: 1.
+	// origin allows one client is as much, and Min. 0: as many as make the items
+	// of the feeds followed here wait least for the load that their origins would
+	// have from all subscribers, each for himself, by how many are in each tree.
 	Overload int
 
 	// Off keeps the node from polling for others. It still asks the origin
@@ -103,9 +105,7 @@ func (c Config) withDefaults() Config {
 		c.Polling.Max = defaultPollMax
 	}
 	c.Polling.Max = max(c.Polling.Max, c.Polling.Min)
-	if c.Polling.Overload <= 0 {
-		c.Polling.Overload = 1
-	}
+	c.Polling.Overload = max(c.Polling.Overload, 0)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

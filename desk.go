@@ -28,6 +28,7 @@ type desk struct {
 	fetching int
 	waits    map[waitKey]*wait
 	company  company
+	sharing  sharing
 	effort   effort
 	hosts    *polite.Hosts
 	unsaved  bool // of hosts is to be remembered what is not yet
@@ -75,6 +76,7 @@ func (d *desk) run() {
 			do(d)
 		}
 		d.look()
+		d.share()
 		d.begin()
 		timer.Reset(max(min(d.due.next(), d.company.again)-d.now(), time.Millisecond))
 	}

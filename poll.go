@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/feedtree/feedtree/feed"
@@ -67,6 +68,9 @@ func (d *desk) finish(ch *channel, j job, r result) {
 	}
 	ch.learnHub(r)
 	if r.outcome != nil {
+		if res := r.outcome.Result; res != nil && res.Status == http.StatusOK {
+			ch.work.size = res.BytesWire
+		}
 		ch.work.habit, ch.work.least = r.habit, d.node.least(stateOf(rec))
 		ch.sched.SetInterval(now, d.node.pace(r.habit, ch.work.least), ch.work.least)
 		d.charge(ch, r)

@@ -47,6 +47,8 @@ type FeedStatus struct {
 	Spacing        time.Duration `json:"spacing"`         // between those of all volunteers together
 	Outcomes       int           `json:"outcomes"`        // of polls, by whomever, in the last interval; at most 64
 	Volunteers     int           `json:"volunteers"`      // who take turns, this node included if it does
+	Overload       int           `json:"overload"`        // N: polls that all volunteers together make in an interval, if their limits allow it
+	Audience       int           `json:"audience"`        // how many nodes carry the feed, this one included, to within a factor of two; 0: unknown
 	LastEvent      time.Time     `json:"last_event"`      // news or heartbeat, from the tree
 	LastFetch      time.Time     `json:"last_fetch"`      // when the origin last answered
 	NextPoll       time.Time     `json:"next_poll"`       // unless somebody is heard before
@@ -142,7 +144,7 @@ func (d *desk) describe(ch *channel) FeedStatus {
 		URL: ch.url, Title: ch.count.title, Group: ch.group.String(), Role: d.role(ch),
 		Items:          ch.count.items,
 		EventsReceived: ch.count.events, BeatsReceived: ch.count.beats, OriginRequests: ch.count.requests,
-		Interval: ch.sched.Interval(), Spacing: ch.sched.Spacing(), Outcomes: ch.sched.Outcomes(now), Volunteers: ch.sched.Crew(),
+		Interval: ch.sched.Interval(), Spacing: ch.sched.Spacing(), Outcomes: ch.sched.Outcomes(now), Volunteers: ch.sched.Crew(), Overload: ch.sched.Overload(),
 		LastEvent: ch.count.lastEvent, LastFetch: rec.Fetched, Read: rec.Read,
 		Live: ch.sched.Live(now), Local: rec.Local, Failure: rec.Failure, Refused: ch.standing.refused.all(),
 		Children: []string{},
@@ -176,6 +178,7 @@ func (n *Node) locate(s *FeedStatus, ch *channel) {
 	if !ok || s.Role == RoleLocal {
 		return
 	}
+	s.Audience = t.Size
 	s.Root, s.Attached, s.Parent, s.Children = t.Root, t.Attached, idText(t.Parent), idTexts(t.Children)
 }
 

@@ -124,4 +124,5 @@ type Status struct {
 	Parent   overlay.ID   // empty where there is none
 	Children []overlay.ID // those this node forwards to, where they are known
 	Audience int          // other members known, at most; -1: nobody counts them
+	Size     int          // how many nodes carry the group, this one included, to within a factor of two; 0: unknown
 }

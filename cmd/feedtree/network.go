@@ -38,7 +38,7 @@ func (f originFlags) fetch() fetch.Config { return fetch.Config{Resolve: f.Resol
 type pollFlags struct {
 	PollMin     time.Duration `help:"Shortest time between two polls of a feed, by all who poll for one another." default:"1h" group:"Sites"`
 	PollMax     time.Duration `help:"Longest time, for feeds that post little; how often each is worth it is learned." default:"6h" group:"Sites"`
-	Overload    int           `help:"Poll feeds N times as often as one alone would, together with others and within what sites allow one client." default:"1" group:"Sites"`
+	Overload    int           `help:"Poll feeds N times as often as one alone would, together with others and within what sites allow one client. 0: by how many follow each." default:"0" placeholder:"N" group:"Sites"`
 	NoVolunteer bool          `help:"Do not poll feeds for others." group:"Sites"`
 	MaxRequests int           `help:"Most requests an hour on behalf of others; 0: no limit." default:"0" placeholder:"N" group:"Sites"`
 	MaxBytes    int64         `help:"Most bytes an hour on behalf of others; 0: no limit." default:"0" placeholder:"N" group:"Sites"`
@@ -59,8 +59,8 @@ func (f pollFlags) Validate() error {
 		return errors.New("--poll-max must be longer than 0s")
 	case f.MaxRequests < 0 || f.MaxBytes < 0:
 		return errors.New("--max-requests and --max-bytes must not be negative; to do nothing for others, use --no-volunteer")
-	case f.Overload < 1:
-		return errors.New("--overload must be 1 or more")
+	case f.Overload < 0:
+		return errors.New("--overload must not be negative")
 	}
 	return nil
 }

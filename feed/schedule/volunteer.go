@@ -11,6 +11,7 @@ const Never = time.Duration(1<<63 - 1)
 const (
 	quickStart   = time.Minute // how long a restarted node listens before it asks again
 	longestPause = 24 * time.Hour
+	mostOverload = 64
 )
 
 // Source is who spoke, as long as it tells sources apart.
@@ -86,7 +87,7 @@ func New(now time.Duration, cfg Config, rng *rand.Rand) *Volunteer {
 	if cfg.Interval <= 0 {
 		panic("schedule: an interval must be positive")
 	}
-	cfg.Overload = min(max(cfg.Overload, 1), 64)
+	cfg.Overload = overload(cfg.Overload)
 	v := &Volunteer{cfg: cfg, rng: rng, start: now}
 	v.deal()
 	v.plan(now)
@@ -235,6 +236,19 @@ func (v *Volunteer) SetInterval(now, interval, least time.Duration) {
 		v.plan(now)
 	}
 }
+
+// SetOverload changes N.
+func (v *Volunteer) SetOverload(now time.Duration, n int) {
+	if n = overload(n); n != v.cfg.Overload {
+		v.cfg.Overload = n
+		v.plan(now)
+	}
+}
+
+// Overload returns N.
+func (v *Volunteer) Overload() int { return v.cfg.Overload }
+
+func overload(n int) int { return min(max(n, 1), mostOverload) }
 
 // SetOff changes whether this node may poll for others.
 func (v *Volunteer) SetOff(now time.Duration, off bool) {

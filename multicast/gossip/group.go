@@ -382,7 +382,7 @@ func (c *Carrier) Group(id multicast.Group) (multicast.Status, bool) {
 	if g == nil {
 		return multicast.Status{Group: id}, false
 	}
-	s := multicast.Status{Group: id, Member: g.member, Attached: g.attached, Audience: len(g.audience)}
+	s := multicast.Status{Group: id, Member: g.member, Attached: g.attached, Audience: len(g.audience), Size: len(g.audience) + 1}
 	for p := range g.mesh {
 		s.Children = append(s.Children, overlay.ID(p))
 	}

@@ -110,6 +110,7 @@ type GroupStatus struct {
 	Path     []overlay.ID // top first, the parent last
 	Heads    []multicast.Stamp
 	Buffered int
+	Size     int // nodes in the tree as its top says, or in the subtree where that is more
 }
 
 // Counters count what a node did and refused, by reason. They only grow.

@@ -32,6 +32,7 @@ func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
 		Path:     slices.Clone(g.place.path),
 		Heads:    g.heads(),
 		Buffered: len(g.buffer.kept),
+		Size:     int(g.size()),
 	}
 	for _, c := range g.links.children {
 		st.Children = append(st.Children, c.id)
