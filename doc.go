@@ -64,9 +64,9 @@
 // word (a TTL) says that it asks the origin next, or has asked in vain; an outcome
 // promises none, since the next one is somebody else's. Every outcome that is heard
 // teaches how the feed posts, so that all who follow it come to the same interval.
-How many polls an interval gets follows from how many nodes the tree's top counts
-and from the other feeds followed here (schedule.Pollers). Whoever overstates the
-count gains no more than what an origin allows one client.
+// How many polls an interval gets follows from how many nodes the tree's top counts
+// and from the other feeds followed here (schedule.Pollers). Whoever overstates the
+// count gains no more than what an origin allows one client.
 // A feed known to the store is not asked for
 // at the start: the tree is heard first, and only a node that stays alone, or
 // hears nothing for a minute beyond the feed's interval, asks the origin.
