@@ -10,6 +10,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/schedule"
+	"github.com/feedtree/feedtree/overlay/kad"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -23,7 +24,8 @@ type Status struct {
 	Refused map[string]uint64 `json:"refused"` // what was refused or dropped, by reason
 	Counts  map[string]uint64 `json:"counts"`  // of the overlay and the carrier of events
 
-	Volunteering Effort `json:"volunteering"`
+	Volunteering Effort    `json:"volunteering"`
+	Reach        kad.Reach `json:"reach"`
 }
 
 // FeedStatus is one feed as this node sees it. Times that are not known are
@@ -96,6 +98,7 @@ func (n *Node) Status() Status {
 	s := Status{
 		PeerID: n.ID(), Addrs: n.Addrs(), Peers: len(n.net.Connected()), Since: n.life.start,
 		Feeds: n.feedStatus(""), Counts: n.net.Counters(),
+		Reach: n.net.Reach(),
 	}
 	_ = n.desk.ask(context.Background(), func(d *desk) { s.Volunteering = d.report() }) // after Close there is nothing
 	done, refused := n.carrier.Counters()

@@ -17,7 +17,7 @@ func TestStatusOfANewNode(t *testing.T) {
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"peer_id", "addrs", "peers", "feeds", "refused", "counts"} {
+	for _, name := range []string{"peer_id", "addrs", "peers", "feeds", "refused", "counts", "reach"} {
 		if got[name] == nil {
 			t.Errorf("%s is missing or null in %s", name, b)
 		}

@@ -1,0 +1,134 @@
+package kad
+
+import (
+	"slices"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	ma "github.com/multiformats/go-multiaddr"
+)
+
+// State says whether others can dial a node.
+type State string
+
+// The states. A node whose state is not known counts as one that can be dialled:
+// on a LAN nobody can tell.
+const (
+	Unknown State = "unknown"
+	Public  State = "public"  // somebody outside dialled it
+	Private State = "private" // nobody outside gets through: it is behind a NAT or a firewall
+)
+
+// Reach is how a node and others reach each other.
+type Reach struct {
+	State    State    `json:"state"`
+	StandIn  bool     `json:"stand_in"` // private, but serves the others all the same, since nobody known can be dialled
+	Dialled  []string `json:"dialled"`  // own addresses at which others outside got through
+	Vain     []string `json:"vain"`     // own addresses at which they did not
+	Mapped   bool     `json:"mapped"`   // the router forwards a port here (UPnP, NAT-PMP)
+	Relays   []string `json:"relays"`   // peer IDs of the relays that introduce others to this node
+	Relaying bool     `json:"relaying"` // it introduces others itself
+	Links    Links    `json:"links"`
+
+	Rendezvous Rendezvous `json:"rendezvous"`
+}
+
+// Links counts the peers connected, each by the best connection to it.
+type Links struct {
+	Direct  int `json:"direct"`
+	Punched int `json:"punched"` // direct, through holes in both NATs
+	Relayed int `json:"relayed"` // introduced, and no hole punched yet: no frames go this way
+}
+
+// Rendezvous is what came of the meeting point on the public IPFS DHT.
+type Rendezvous struct {
+	Off   bool       `json:"off"`
+	Asked *time.Time `json:"asked"` // last
+	Found int        `json:"found"` // nodes named by the last answer
+	Told  *time.Time `json:"told"`  // when the node last wrote itself down there
+}
+
+// Kind says how a connection came about.
+type Kind string
+
+// The kinds of connections, best first.
+const (
+	Direct  Kind = "direct"
+	Punched Kind = "punched"
+	Relayed Kind = "relayed"
+)
+
+// Conn is one connection.
+type Conn struct {
+	Peer    string `json:"peer"`
+	Addr    string `json:"addr"`
+	Kind    Kind   `json:"kind"`
+	Inbound bool   `json:"inbound"`
+}
+
+// Conns returns the connections to nodes of the network.
+func (n *Node) Conns() []Conn {
+	all := []Conn{}
+	for _, c := range n.host.Network().Conns() {
+		if n.member(c.RemotePeer()) {
+			all = append(all, Conn{
+				Peer: c.RemotePeer().String(), Addr: c.RemoteMultiaddr().String(),
+				Kind: kindOf(c), Inbound: c.Stat().Direction == network.DirInbound,
+			})
+		}
+	}
+	return all
+}
+
+func kindOf(c network.Conn) Kind {
+	if c.Stat().Limited || relayed(c.RemoteMultiaddr()) {
+		return Relayed
+	}
+	return Direct
+}
+
+// relayed reports whether an address leads over a relay.
+func relayed(addr ma.Multiaddr) bool {
+	_, err := addr.ValueForProtocol(ma.P_CIRCUIT)
+	return err == nil
+}
+
+// countLinks counts peers by their best connection.
+func countLinks(conns []Conn) (l Links) {
+	rank := []Kind{Direct, Punched, Relayed}
+	best := map[string]Kind{}
+	for _, c := range conns {
+		if was, ok := best[c.Peer]; !ok || slices.Index(rank, c.Kind) < slices.Index(rank, was) {
+			best[c.Peer] = c.Kind
+		}
+	}
+	for _, k := range best {
+		switch k {
+		case Direct:
+			l.Direct++
+		case Punched:
+			l.Punched++
+		case Relayed:
+			l.Relayed++
+		}
+	}
+	return l
+}
+
+// Reach returns how the node and others reach each other now.
+func (n *Node) Reach() Reach {
+	r := Reach{
+		State: Unknown, Dialled: []string{}, Vain: []string{}, Relays: []string{},
+		Links:      countLinks(n.Conns()),
+		Rendezvous: Rendezvous{Off: n.set.NoRendezvous},
+	}
+	if n.private.Load() {
+		r.State = Private
+	}
+	for _, addr := range n.host.Addrs() {
+		if p, err := addr.ValueForProtocol(ma.P_P2P); err == nil && relayed(addr) && !slices.Contains(r.Relays, p) {
+			r.Relays = append(r.Relays, p)
+		}
+	}
+	return r
+}
