@@ -17,7 +17,9 @@
 // its own Line durably and stores the next one before it sends; one that may
 // have lost its place, by a restored backup or a lost disk, calls [Line.Bump]
 // rather than guess, because two different statements at one place are a proof
-// against it.
+// against it: a [ForkProof], which needs no payload and no trust in who made it.
+// The first statements of an epoch name the last head that their source knew
+// before ([Line.Linked]), so that the line is unbroken from one epoch to the next.
 //
 // # Invariants
 //

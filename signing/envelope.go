@@ -25,7 +25,8 @@ import (
 //	    32    8  time, milliseconds since 1970-01-01T00:00:00Z without leap seconds
 //	    40   32  group
 //	    72   32  public key of the source
-//	   104   32  prev: hash of the header before, or zero
+//	   104   32  prev: hash of the header of the event before; where none precedes in
+//	             the epoch, of the last one known of an earlier epoch, or zero
 //	   136   32  SHA-256 of the payload
 //	   168    4  length of the payload
 //

@@ -90,7 +90,7 @@ type Header struct {
 	Time     time.Time     // when it was said, to the millisecond
 	Group    [32]byte      // the group it was said to
 	Key      PublicKey     // who says it; Seal fills it in
-	Prev     [32]byte      // hash of the header before it in the line; from Line
+	Prev     [32]byte      // hash of the header before it in the line, also over epochs; from Line
 }
 
 // check is the one list of rules for a header, whether it is about to be signed
@@ -128,8 +128,8 @@ func (h *Header) checkKind(payload int) *Error {
 	} else if payload != 0 || h.Media != None || h.Coding != Plain {
 		return refuse(envelope, ReasonMalformed, "heartbeat with payload, media or coding")
 	}
-	if (before == 0) != (h.Prev == [32]byte{}) {
-		return refuse(envelope, ReasonMalformed, "%v %d: prev is all zero exactly where nothing precedes in the epoch", h.Kind, h.Seq)
+	if before > 0 && h.Prev == [32]byte{} {
+		return refuse(envelope, ReasonMalformed, "%v %d: prev is all zero, and something precedes it in the epoch", h.Kind, h.Seq)
 	}
 	return nil
 }

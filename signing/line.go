@@ -15,19 +15,21 @@ import "time"
 type Line struct {
 	Epoch uint64   // 0: never begun
 	Seq   uint64   // of the last event, 0: none in this epoch
-	Head  [32]byte // hash of the last event's header, zero if there is none
+	Head  [32]byte // hash of the last event's header, of an earlier epoch if Seq is 0; zero: none is known
 	Beat  uint64   // Unix milliseconds of the latest statement
 }
 
 const line = "line"
 
 // Bump returns a line in a new epoch with nothing said in it yet: for a source
-// that is new, whose state was lost or came from a backup, or that hears from
-// others words of its own that it does not remember. The epoch is the time in
-// milliseconds or one more than the present epoch, whichever is greater, so
-// that it grows even where the line was lost altogether.
+// that is new, that was started again and may have been restored from a backup, or
+// that hears from others words of its own that it does not remember. The epoch is
+// the time in milliseconds or one more than the present epoch, whichever is
+// greater, so that it grows even where the line was lost altogether. The head
+// stays: the first statements of the new epoch name it as their Prev, and so the
+// line is unbroken.
 func (l Line) Bump(at time.Time) Line {
-	return Line{Epoch: max(l.Epoch+1, uint64(max(at.UnixMilli(), 0)))}
+	return Line{Epoch: max(l.Epoch+1, uint64(max(at.UnixMilli(), 0))), Head: l.Head}
 }
 
 // Event fills in what the line determines for its next event: Kind, Epoch, Seq
@@ -68,11 +70,12 @@ func (e *Envelope) Line() Line {
 // [*Error]: [ReasonStale], [ReasonGap] or [ReasonFork]. For a source that meets
 // its own word, the latter two mean that it must [Line.Bump].
 //
-// News is not refused for its time; only heartbeats must be in order.
+// News is not refused for its time; only heartbeats must be in order. Whether a
+// new epoch begins where the line stands is not asked here: see [Line.Linked].
 func (l Line) Advance(e *Envelope) (Line, error) {
 	at := l
 	if e.Epoch > l.Epoch {
-		at = Line{Epoch: e.Epoch}
+		at = Line{Epoch: e.Epoch, Head: e.link()}
 	}
 	if err := at.follows(e); err != nil {
 		return l, err
@@ -80,6 +83,24 @@ func (l Line) Advance(e *Envelope) (Line, error) {
 	next := e.Line()
 	next.Beat = max(next.Beat, at.Beat)
 	return next, nil
+}
+
+// Linked reports whether nothing can be missing between the line and e, the first
+// word of a higher epoch: it names the line's head. If it names none, its source
+// knew none.
+func (l Line) Linked(e *Envelope) bool {
+	return e.Epoch > l.Epoch && e.first() && e.Prev == l.Head
+}
+
+// first reports whether nothing precedes the statement in its epoch.
+func (h *Header) first() bool { return h.Seq == 0 || h.Kind == Event && h.Seq == 1 }
+
+// link is the head of an earlier epoch that the first word of an epoch names.
+func (h *Header) link() (head [32]byte) {
+	if h.first() {
+		head = h.Prev
+	}
+	return head
 }
 
 func (l Line) follows(e *Envelope) error {

@@ -90,7 +90,7 @@ func TestBump(t *testing.T) {
 		"with a clock that went back": {Line{Epoch: uint64(noon.UnixMilli())}, noon.Add(-time.Hour), uint64(noon.UnixMilli()) + 1},
 		"without a clock":             {Line{}, time.Time{}, 1},
 	} {
-		if got, want := c.line.Bump(c.at), (Line{Epoch: c.want}); got != want {
+		if got, want := c.line.Bump(c.at), (Line{Epoch: c.want, Head: c.line.Head}); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}

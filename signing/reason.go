@@ -28,6 +28,10 @@ const (
 	ReasonFork  Reason = "fork"  // the source said two different things at one place
 )
 
+// ReasonConsistent is of [ProveFork] and [OpenFork]: the statements do not
+// contradict each other.
+const ReasonConsistent Reason = "consistent"
+
 // The reasons of [Certificate.Covers].
 const (
 	ReasonOtherFeed   Reason = "other-feed"    // the certificate is for another URL
@@ -38,7 +42,7 @@ const (
 
 // Error is a refusal: what was refused, why in one word, and what exactly.
 type Error struct {
-	What   string // "envelope", "line" or "certificate"
+	What   string // "envelope", "line", "fork proof" or "certificate"
 	Reason Reason
 	Detail string
 }

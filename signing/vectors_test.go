@@ -77,7 +77,7 @@ var aboutVectors = []string{
 	"keys: the seed is the RFC 8032 private key; fingerprint = 'sha-256:' and hex of SHA-256('feedtree/key/1' followed by the 32 public bytes).",
 	"envelopes: wire = header (172 bytes), signature (64), payload. The header is, in this order: version 1 (1 byte), algorithm 1 (1), kind (1), role (1), media (1), coding (1), zero (2), key_state (4), ttl_s (4), epoch (8), seq (8), time_ms (8), group (32), key (32), prev (32), payload_sha256 (32), length of payload (4).",
 	"The signature is Ed25519 without context or prehash over 'feedtree/envelope/1', one byte 0a, and the header. hash = SHA-256 of those same bytes. Signing is deterministic, so seed and fields give the wire back byte by byte.",
-	"The prev of an event is the hash of the event before it in the epoch, or 32 zero bytes for seq 1. A heartbeat has the seq of the newest event and its hash as prev, or seq 0 and zero bytes; it has no payload.",
+	"The prev of an event is the hash of the event before it. A heartbeat has the seq of the newest event and its hash as prev; it has no payload. The event of seq 1 and heartbeats of seq 0, which nothing precedes in their epoch, name as prev the last event that the source knows of an earlier epoch, or 32 zero bytes.",
 	"refused_envelopes: a verifier must refuse every wire; reason is what this implementation says.",
 	"certificates: wire = version 1 (1 byte), algorithm 1 (1), length of url (2), not_before_s (8), not_after_s (8), key (32), url, signature (64). The signature is Ed25519 over 'feedtree/certificate/1', one byte 0a, and all before it. pem = wire in base64. group = SHA-256('feedtree/group/1' followed by the url).",
 }
