@@ -43,7 +43,9 @@ type Node struct {
 	authors authors
 	codec   *codec
 	hints   hints
-	life    life
+
+	watchers watchers
+	life     life
 }
 
 // life is how long a node lives, and what has to end with it.
@@ -172,6 +174,7 @@ func (n *Node) close() error {
 	<-n.intake.loop
 	n.intake.close()
 	n.desk.end()
+	n.saveWeek(n.desk.accounts())
 	err := n.net.Close()
 	n.http.Close()
 	n.codec.close()
