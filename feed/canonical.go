@@ -36,8 +36,11 @@ var ErrURL = errors.New("not the URL of a feed")
 // the order of a query may mean something to the server.
 func Canonical(rawurl string) (string, error) {
 	s := strings.TrimSpace(rawurl)
-	if s == "" || len(s) > maxURL {
-		return "", fmt.Errorf("%w: %d bytes long", ErrURL, len(s))
+	switch {
+	case s == "":
+		return "", fmt.Errorf("%w: it is empty", ErrURL)
+	case len(s) > maxURL:
+		return "", fmt.Errorf("%w: it has %d characters, and at most %d are taken; look for a shorter one on the site", ErrURL, len(s), maxURL)
 	}
 	for i := 0; i < len(s); i++ {
 		if s[i] < 0x20 || s[i] == 0x7f {
@@ -67,7 +70,7 @@ func Canonical(rawurl string) (string, error) {
 		out += "?" + canonicalQuery(query)
 	}
 	if len(out) > maxURL {
-		return "", fmt.Errorf("%w: longer than %d bytes", ErrURL, maxURL)
+		return "", fmt.Errorf("%w: as it is sent it has %d characters, and at most %d are taken; look for a shorter one on the site", ErrURL, len(out), maxURL)
 	}
 	if _, err := url.Parse(out); err != nil {
 		return "", fmt.Errorf("%w: %q: %v", ErrURL, s, err)
@@ -140,7 +143,7 @@ func canonicalHost(host string) (string, error) {
 	for i := 0; i < len(ascii); i++ {
 		c := ascii[i]
 		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_') {
-			return "", fmt.Errorf("host %q: character %q", host, c)
+			return "", fmt.Errorf("host %q: character %q cannot stand in a name", host, c)
 		}
 	}
 	return ascii, nil

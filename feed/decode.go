@@ -10,6 +10,16 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
+// Decode returns the text of a document as [Parse] reads it, for readers of other
+// documents that come in the same disorder: in UTF-8, with characters that XML
+// admits, and "\n" at the ends of lines. It is never an error; what had to be
+// repaired is said in defects.
+func Decode(doc []byte, contentType string) (text string, repaired []string) {
+	var d defects
+	text = decode(doc, contentType, &d)
+	return text, d.list
+}
+
 // decode turns the bytes of a document into UTF-8 that XML admits: the charset is
 // found, line ends are normalised as XML demands, and characters that may not
 // stand in a document are taken out.

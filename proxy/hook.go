@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/feedtree/feedtree/feed"
 )
 
 // hook answers a webhook of any system that can send one after publishing. The
@@ -23,7 +25,7 @@ func (p *Proxy) hook(w http.ResponseWriter, r *http.Request, from hintFrom) {
 
 func (p *Proxy) hooked(r *http.Request, rest string) (string, error) {
 	if named := strings.TrimPrefix(rest, "/"); named != "" && named[0] != '?' {
-		return address(named)
+		return feed.Embedded(named)
 	}
 	if _, query, ok := strings.Cut(rest, "?"); ok {
 		values, err := url.ParseQuery(query)

@@ -10,7 +10,7 @@ import (
 // subscribe answers the form of the page by which a feed is added.
 func (p *Proxy) subscribe(w http.ResponseWriter, r *http.Request) {
 	asked := r.PostForm.Get("url")
-	addr, err := address(typed(asked))
+	addr, err := feed.Embedded(typed(asked))
 	if err == nil {
 		addr, err = feed.Canonical(addr)
 	}

@@ -146,7 +146,7 @@ func (p *Proxy) document(w http.ResponseWriter, r *http.Request, format feed.For
 		p.lookup(w, r)
 		return
 	}
-	addr, err := address(rest)
+	addr, err := feed.Embedded(rest)
 	if err == nil {
 		addr, err = feed.Canonical(addr)
 	}
@@ -232,7 +232,7 @@ func send(w http.ResponseWriter, r *http.Request, doc *copied) {
 // lookup leads to the address that a feed has here.
 func (p *Proxy) lookup(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
-	addr, err := address(typed(asked.Get("url")))
+	addr, err := feed.Embedded(typed(asked.Get("url")))
 	if err == nil {
 		addr, err = feed.Canonical(addr)
 	}

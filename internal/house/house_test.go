@@ -23,7 +23,7 @@ const module = "github.com/feedtree/feedtree"
 // they do not know each other.
 var layers = [][]string{
 	{"overlay", "signing", "feed", "feed/store", "feed/schedule", "feed/match", "feed/fetch/polite", "feed/score"},
-	{"multicast", "overlay/kad", "overlay/sim", "feed/fetch", "feed/archive", "feed/store/storetest"},
+	{"multicast", "overlay/kad", "overlay/sim", "feed/fetch", "feed/archive", "feed/opml", "feed/store/storetest"},
 	{"multicast/tree", "multicast/exchange"},
 	{"multicast/live/internal/wire"},
 	{"multicast/live", "multicast/gossip"},
