@@ -30,7 +30,6 @@ type desk struct {
 	company  company
 	sharing  sharing
 	effort   effort
-	counting bool // the feeds' accounts were taken up
 	hosts    *polite.Hosts
 	unsaved  bool // of hosts is to be remembered what is not yet
 	rng      *rand.Rand

@@ -43,9 +43,7 @@ type Node struct {
 	authors authors
 	codec   *codec
 	hints   hints
-
-	watchers watchers
-	life     life
+	life    life
 }
 
 // life is how long a node lives, and what has to end with it.
@@ -174,7 +172,6 @@ func (n *Node) close() error {
 	<-n.intake.loop
 	n.intake.close()
 	n.desk.end()
-	n.saveWeek(n.desk.accounts())
 	err := n.net.Close()
 	n.http.Close()
 	n.codec.close()

@@ -38,7 +38,9 @@ Examples:
     feedtree proxy
     feedtree proxy --listen 0.0.0.0:8089 --host nas.local
     feedtree proxy --p2p-listen /ip4/0.0.0.0/udp/4001/quic-v1 --poll-min 1h
-    FEEDTREE_DATA=/var/lib/feedtree feedtree proxy --config /etc/feedtree.conf`
+    FEEDTREE_DATA=/var/lib/feedtree feedtree proxy --config /etc/feedtree.conf
+
+To move in, export the list of feeds from your reader (OPML), drop it on the page, and import what the page gives back; or use feedtree opml wrap. ` + proxy.ReadersText()
 }
 
 // Validate refuses an address that nobody could reach.
@@ -91,7 +93,18 @@ func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Client: client, Store: data.archive, Log: log,
 	})
 	log.Info("ready", "page", base+"/", "data", data.path, "peer", node.ID())
+	log.Info("some readers refuse that address until they are told not to", readerSettings()...)
 	return p.Serve(ctx, listener)
+}
+
+// readerSettings names them, for a line of the log.
+func readerSettings() (attrs []any) {
+	for _, r := range proxy.Readers() {
+		if r.Setting != "" {
+			attrs = append(attrs, r.Name, r.Setting)
+		}
+	}
+	return attrs
 }
 
 // listen opens the address for readers, and explains if it cannot.
