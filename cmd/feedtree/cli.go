@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -22,9 +20,9 @@ type terminal struct {
 
 // cli is the command line: flags here work for every command.
 type cli struct {
-	Config   kong.ConfigFlag  `help:"Read flags from a file of KEY = VALUE lines, named like the flags. Flags and environment outrank it." placeholder:"FILE" env:"-"`
-	LogLevel slog.Level       `help:"How much to log: debug, info, warn or error." default:"info"`
-	Version  kong.VersionFlag `help:"Print the version and exit." env:"-"`
+	Config  kong.ConfigFlag  `help:"Read flags from a file of KEY = VALUE lines, named like the flags. Flags and environment outrank it." placeholder:"FILE" env:"-"`
+	Version kong.VersionFlag `help:"Print the version and exit." env:"-"`
+	logFlags
 
 	Proxy      proxyCmd   `cmd:"" help:"Serve feeds to your news reader, pushed instead of polled."`
 	Publish    publishCmd `cmd:"" help:"Push what is new in a feed's file to its subscribers, signed."`
@@ -64,9 +62,10 @@ func (c coded) Unwrap() error { return c.error }
 // first interrupt ends the command cleanly, the second at once.
 func run(args []string, t terminal) int {
 	var c cli
+	var files configFiles
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("feedtree"), kong.Description(description),
-		kong.DefaultEnvars("FEEDTREE"), kong.Configuration(loadConfig),
+		kong.DefaultEnvars("FEEDTREE"), kong.Configuration(files.load),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.Vars{"version": version(), "latency_file": latencyFile}, kong.Writers(t.Out, t.Err),
 		kong.Exit(func(code int) { exited = code; panic(exiting{}) }))
@@ -78,15 +77,14 @@ func run(args []string, t terminal) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(t.Err, "feedtree: %v\n%s\n", err, hint(err))
+		fmt.Fprintf(t.Err, "feedtree: %v\n%s\n", files.locate(err), hint(err))
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	log := slog.New(slog.NewTextHandler(t.Err, &slog.HandlerOptions{Level: c.LogLevel}))
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return report(parsed.Run(t, log), t.Err)
+	return report(parsed.Run(t, c.logger(t.Err)), t.Err)
 }
 
 // exiting unwinds a parse that printed help or the version.
@@ -126,20 +124,4 @@ func report(err error, w io.Writer) int {
 		return c.code
 	}
 	return exitFailed
-}
-
-type versionCmd struct{}
-
-func (versionCmd) Run(t terminal) error {
-	_, err := fmt.Fprintln(t.Out, version())
-	return err
-}
-
-// version is what the build says of itself.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "feedtree (unknown version)"
-	}
-	return "feedtree " + info.Main.Version
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -22,10 +23,49 @@ import (
 type configFile struct {
 	values map[string][]any // by flag
 	lines  map[string]int   // where each key stood first
+	used   []string         // flags that have their value from here
 	name   string
 }
 
-func loadConfig(r io.Reader) (kong.Resolver, error) {
+// configFiles are those that were read, to say where a bad value stands.
+type configFiles []*configFile
+
+func (all *configFiles) load(r io.Reader) (kong.Resolver, error) {
+	c, err := readConfig(r)
+	if err != nil {
+		return nil, err
+	}
+	*all = append(*all, c)
+	return c, nil
+}
+
+// locate adds to an error about flags where in a file these were set.
+func (all configFiles) locate(err error) error {
+	for _, c := range all {
+		for _, flag := range c.used {
+			if mentions(err.Error(), "--"+flag) {
+				return fmt.Errorf("%w; it is set in %s, line %d", err, c.name, c.lines[flag])
+			}
+		}
+	}
+	return err
+}
+
+// mentions reports whether text holds the flag, and not only a longer one.
+func mentions(text, flag string) bool {
+	for {
+		_, rest, found := strings.Cut(text, flag)
+		if !found {
+			return false
+		}
+		if rest == "" || rest[0] != '-' && (rest[0] < 'a' || rest[0] > 'z') {
+			return true
+		}
+		text = rest
+	}
+}
+
+func readConfig(r io.Reader) (*configFile, error) {
 	c := &configFile{values: make(map[string][]any), lines: make(map[string]int), name: "config file"}
 	if f, ok := r.(*os.File); ok {
 		c.name = f.Name()
@@ -46,7 +86,10 @@ func loadConfig(r io.Reader) (kong.Resolver, error) {
 			c.lines[flag] = n
 		}
 	}
-	return c, scanner.Err()
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return c, nil
 }
 
 // flagName turns FEEDTREE_POLL_MIN into poll-min, and leaves poll-min as it is.
@@ -64,19 +107,28 @@ func unquote(s string) string {
 
 // Validate refuses keys that are no flag of any command: a typo must not pass.
 func (c *configFile) Validate(app *kong.Application) error {
-	known := make(map[string]bool)
+	var known []string
 	err := kong.Visit(app, func(node kong.Visitable, next kong.Next) error {
 		if f, ok := node.(*kong.Flag); ok {
-			known[f.Name] = true
+			known = append(known, f.Name)
 		}
 		return next(nil)
 	})
-	for flag, line := range c.lines {
-		if !known[flag] {
-			return fmt.Errorf("%s, line %d: there is no flag named %q", c.name, line, flag)
+	var unknown []string
+	for flag := range c.lines {
+		if !slices.Contains(known, flag) {
+			unknown = append(unknown, flag)
 		}
 	}
-	return err
+	if len(unknown) == 0 {
+		return err
+	}
+	first := slices.MinFunc(unknown, func(a, b string) int { return c.lines[a] - c.lines[b] })
+	advice := "feedtree proxy --help lists those there are"
+	if meant := nearest(first, known); meant != "" {
+		advice = fmt.Sprintf("did you mean %q?", meant)
+	}
+	return fmt.Errorf("%s, line %d: there is no setting named %q; %s", c.name, c.lines[first], first, advice)
 }
 
 // Resolve gives a flag its value from the file unless the environment has one.
@@ -87,13 +139,15 @@ func (c *configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 		}
 	}
 	values := c.values[flag.Name]
-	switch {
-	case len(values) == 0:
+	if len(values) == 0 {
 		return nil, nil
+	}
+	c.used = append(c.used, flag.Name)
+	switch {
 	case flag.IsSlice():
 		return values, nil
 	case len(values) > 1:
-		return nil, fmt.Errorf("%s, line %d: given more than once", c.name, c.lines[flag.Name])
+		return nil, fmt.Errorf("--%s is given more than once", flag.Name)
 	}
 	return values[0], nil
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/term"
 
@@ -14,27 +16,48 @@ import (
 // passphraseFlags say where the passphrase of a key file is found. It is never a
 // flag itself: command lines can be read by others.
 type passphraseFlags struct {
-	PassphraseFile string `help:"File whose first line is the key's passphrase. FEEDTREE_PASSPHRASE outranks it; without either the terminal asks." type:"path" placeholder:"FILE"`
+	PassphraseFile string `help:"File whose first line is the key's passphrase. FEEDTREE_PASSPHRASE outranks it. Without either: systemd's credential named passphrase, or the terminal asks." type:"path" placeholder:"FILE"`
 }
 
-// given returns the passphrase from environment or file, nil if neither has one.
+// credential is the name under which systemd is given the passphrase, with
+// LoadCredential= or LoadCredentialEncrypted= in the unit.
+const credential = "passphrase"
+
+// given returns the passphrase from environment, file or systemd, nil if none has
+// one.
 func (p passphraseFlags) given() ([]byte, error) {
 	if s, ok := os.LookupEnv("FEEDTREE_PASSPHRASE"); ok {
 		return []byte(s), nil
 	}
-	if p.PassphraseFile == "" {
-		return nil, nil
+	path := p.PassphraseFile
+	if path == "" {
+		if path = credentialFile(); path == "" {
+			return nil, nil
+		}
 	}
-	data, err := os.ReadFile(p.PassphraseFile)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the passphrase: %w", err)
 	}
 	line, _, _ := bytes.Cut(data, []byte("\n"))
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if len(line) == 0 {
-		return nil, fmt.Errorf("reading the passphrase: the first line of %s is empty", p.PassphraseFile)
+		return nil, fmt.Errorf("reading the passphrase: the first line of %s is empty", path)
 	}
 	return line, nil
+}
+
+// credentialFile is where systemd put the passphrase, if it did.
+func credentialFile() string {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	if dir == "" {
+		return ""
+	}
+	path := filepath.Join(dir, credential)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return path
 }
 
 // readKey reads a publisher's key.
