@@ -30,6 +30,8 @@ type desk struct {
 	company  company
 	sharing  sharing
 	effort   effort
+	clock    clock
+	outcomes uint64 // of polls by others, and what publishers said: requests not made here
 	hosts    *polite.Hosts
 	unsaved  bool // of hosts is to be remembered what is not yet
 	rng      *rand.Rand
@@ -118,6 +120,7 @@ func (d *desk) look() {
 		return
 	}
 	d.company.again = d.now() + lookAround
+	d.clock.look(d.now(), d.node.life.start, time.Now())
 	alone := len(d.node.net.Connected()) == 0
 	if alone == d.company.alone {
 		return

@@ -33,11 +33,7 @@ func (n *Node) Stop() (resume func()) {
 }
 
 // Waiting is how many posts wait for the desk.
-func (n *Node) Waiting() int {
-	n.desk.box.mu.Lock()
-	defer n.desk.box.mu.Unlock()
-	return len(n.desk.box.posts)
-}
+func (n *Node) Waiting() int { return n.desk.box.waiting() }
 
 // Subscriptions is how many a feed has here.
 func (n *Node) Subscriptions(url string) (count int) {

@@ -27,6 +27,7 @@ func (n *Node) keepHouse() {
 		case <-n.life.ctx.Done():
 			return
 		case <-moment.C:
+			n.retryStore(n.life.ctx)
 			n.saveHosts(n.life.ctx)
 			if now := n.peersMet(); now != known && n.savePeers() {
 				known = now

@@ -176,7 +176,7 @@ func (in *intake) tell(arrivals []arrival, all []heard, added []store.Item) {
 	for _, it := range added {
 		news[it.Feed] = append(news[it.Feed], it.Published)
 	}
-	if n.durable() {
+	if n.kept.Durable() {
 		for _, a := range arrivals {
 			if a.stored && a.env.Kind == signing.Event {
 				_ = n.carrier.Stored(a.env.Group, stampOf(a.env)) // fails only once the loop has ended
@@ -254,6 +254,9 @@ func (d *desk) heard(all []heard, added map[string][]time.Time) {
 		if h.bad {
 			ch.standing.refused.count(whyPayload)
 		}
+		if !asks(h.env) {
+			d.outcomes++
+		}
 		d.outcome(ch, h, added[h.url])
 		news := len(added[h.url]) > 0
 		if news {
@@ -289,14 +292,4 @@ func (d *desk) outcome(ch *channel, h heard, added []time.Time) {
 	ttl := min(h.env.TTL, longestPoll) // or one careless promise would silence everybody for months
 	ch.sched.Published(now, h.ago, ttl)
 	ch.standing.promise(time.Now().Add(2*ttl - h.ago))
-}
-
-// durable reports whether the store outlives the process, which is what the
-// receipts that sources ask for mean.
-func (n *Node) durable() bool {
-	if s, ok := n.config.Store.(interface{ Durable() bool }); ok {
-		return s.Durable()
-	}
-	_, memory := n.config.Store.(*store.Memory)
-	return !memory
 }

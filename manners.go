@@ -114,6 +114,9 @@ func (d *desk) admit(hosts []string, reserve func(string, time.Time) time.Time, 
 // answered what it said.
 func (d *desk) answered(hosts []string, out fetch.Outcome) {
 	wall := d.node.life.wall(d.now())
+	if out.Result != nil {
+		d.clock.heard(out.Host, out.Result.Date, time.Now())
+	}
 	for _, h := range hosts {
 		a := out.Answer
 		if h != out.Host {

@@ -43,6 +43,7 @@ type Node struct {
 	authors authors
 	codec   *codec
 	hints   hints
+	kept    *kept // config.Store, watched
 	life    life
 }
 
@@ -68,7 +69,8 @@ func New(ctx context.Context, c Config) (*Node, error) {
 	if c.Multicast != MulticastTree && c.Multicast != MulticastGossip {
 		return nil, fmt.Errorf("multicast %q: it is %q or %q", c.Multicast, MulticastTree, MulticastGossip)
 	}
-	n := &Node{config: c}
+	n := &Node{config: c, kept: &kept{Store: c.Store}}
+	n.config.Store = n.kept
 	if err := n.assemble(ctx); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type Status struct {
 
 	Volunteering Effort    `json:"volunteering"`
 	Reach        kad.Reach `json:"reach"`
+	Health       Health    `json:"health"`
 }
 
 // FeedStatus is one feed as this node sees it. Times that are not known are
@@ -40,6 +41,7 @@ type FeedStatus struct {
 	Attached bool     `json:"attached"`
 	Parent   string   `json:"parent"` // peer ID, empty at the root
 	Children []string `json:"children"`
+	Depth    int      `json:"depth"` // hops to the top of the tree
 
 	Items          int           `json:"items"`
 	EventsReceived uint64        `json:"events_received"` // news from the tree since the start
@@ -100,11 +102,15 @@ func (n *Node) Status() Status {
 		Feeds: n.feedStatus(""), Counts: n.net.Counters(),
 		Reach: n.net.Reach(),
 	}
-	_ = n.desk.ask(context.Background(), func(d *desk) { s.Volunteering = d.report() }) // after Close there is nothing
+	_ = n.desk.ask(context.Background(), func(d *desk) {
+		s.Volunteering, s.Health, s.Counts["outcomes_heard"] = d.report(), d.health(), d.outcomes
+	}) // after Close there is nothing
 	done, refused := n.carrier.Counters()
 	s.Refused = refused
 	maps.Copy(s.Counts, done)
 	n.hints.report(s.Counts, s.Refused)
+	n.kept.report(s.Counts)
+	s.Counts["origin_requests"], s.Counts["origin_bytes"] = n.http.Spent()
 	return s
 }
 
@@ -183,6 +189,7 @@ func (n *Node) locate(s *FeedStatus, ch *channel) {
 	}
 	s.Audience = t.Size
 	s.Root, s.Attached, s.Parent, s.Children = t.Root, t.Attached, idText(t.Parent), idTexts(t.Children)
+	s.Depth = t.Depth
 }
 
 // countItems asks the store how many items there are, if that changed.

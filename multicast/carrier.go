@@ -124,5 +124,6 @@ type Status struct {
 	Parent   overlay.ID   // empty where there is none
 	Children []overlay.ID // those this node forwards to, where they are known
 	Audience int          // other members known, at most; -1: nobody counts them
+	Depth    int          // hops to the root or top of the tree; 0 at it, or where nobody counts them
 	Size     int          // how many nodes carry the group, this one included, to within a factor of two; 0: unknown
 }

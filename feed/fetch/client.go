@@ -56,6 +56,8 @@ type Client struct {
 	door      door
 	transport http.RoundTripper
 	now       func() time.Time
+	requests  atomic.Uint64
+	bytes     atomic.Uint64
 }
 
 // Validators are an origin's ETag and Last-Modified, byte for byte.
@@ -89,6 +91,7 @@ type Result struct {
 	RetryAfter  time.Duration // how long the origin wants to be left alone; 0: not said
 	Private     bool          // Cache-Control says private or no-store
 	Link        []string      // the Link headers as they came
+	Date        time.Time     // now, by the clock of who answered; zero: not said
 	BytesWire   int64         // of the body, as transferred
 	Elapsed     time.Duration
 }
@@ -123,6 +126,10 @@ func (c *Client) Close() {
 		t.CloseIdleConnections()
 	}
 }
+
+// Spent returns how many requests were sent since the client was made, each hop of
+// a redirect being one, and the bytes of the bodies that came, as transferred.
+func (c *Client) Spent() (requests, bytes uint64) { return c.requests.Load(), c.bytes.Load() }
 
 // Rules returns what the client goes by, with nothing left to default.
 func (c *Client) Rules() polite.Rules { return c.config.Rules }
@@ -221,6 +228,7 @@ func (f *flight) ask() (*http.Response, error) {
 		password, _ := user.Password()
 		r.SetBasicAuth(user.Username(), password)
 	}
+	f.client.requests.Add(1)
 	// The transport and not an http.Client: redirects are followed in run.
 	return f.client.transport.RoundTrip(r)
 }
@@ -277,7 +285,7 @@ func (f *flight) answer(response *http.Response) (*Result, error) {
 	now := f.client.now()
 	result := &Result{
 		Status: response.StatusCode, URL: f.at.String(), Moved: f.moved, ContentType: response.Header.Get("Content-Type"),
-		Link: response.Header.Values("Link"), RetryAfter: retryAfter(response.Header, now),
+		Link: response.Header.Values("Link"), RetryAfter: retryAfter(response.Header, now), Date: dated(response.Header),
 		Validators: Validators{ETag: response.Header.Get("ETag"), LastModified: response.Header.Get("Last-Modified")},
 	}
 	result.MaxAge, result.SaysFresh, result.Private = freshness(response.Header, now)
@@ -294,6 +302,7 @@ func (f *flight) answer(response *http.Response) (*Result, error) {
 		return nil, &Error{Reason: Status, Status: response.StatusCode, RetryAfter: result.RetryAfter}
 	}
 	var err error
+	defer func() { f.client.bytes.Add(uint64(result.BytesWire)) }()
 	if result.Body, result.BytesWire, err = readBody(response, f.client.config.MaxBytes, f.client.config.MaxDecoded); err != nil {
 		return nil, err
 	}

@@ -97,6 +97,9 @@ func TestPlain(t *testing.T) {
 	if want := (fetch.Validators{ETag: `W/"x y"`, LastModified: "yesterday, about noon"}); r.Validators != want {
 		t.Errorf("validators %+v, want %+v", r.Validators, want)
 	}
+	if requests, bytes := c.Spent(); requests != 1 || bytes != uint64(len(doc)) {
+		t.Errorf("spent %d requests and %d bytes", requests, bytes)
+	}
 	if got := r.Links("hub"); !slices.Equal(got, []string{"https://hub.example/"}) {
 		t.Errorf("hubs %q", got)
 	}

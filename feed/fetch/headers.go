@@ -67,6 +67,17 @@ func serverTime(h http.Header, now time.Time) time.Time {
 	return now
 }
 
+// dated is what the clock of who answers says now: a cache passes on the date of
+// the answer it holds, and says how old that is (RFC 9111 §5.1).
+func dated(h http.Header) time.Time {
+	date, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return time.Time{}
+	}
+	age, _ := seconds(strings.TrimSpace(h.Get("Age")))
+	return date.Add(age)
+}
+
 // seconds reads a delay in whole seconds. Larger than any number is still a
 // number.
 func seconds(s string) (time.Duration, bool) {

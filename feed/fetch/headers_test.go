@@ -72,6 +72,25 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// A cache passes on an old date and says how old it is (RFC 9111 §5.1).
+func TestDated(t *testing.T) {
+	date := "Date: Sun, 01 Mar 2026 11:00:00 GMT"
+	for _, c := range []struct {
+		h    http.Header
+		want time.Time
+	}{
+		{header(), time.Time{}},
+		{header("Date: yesterday"), time.Time{}},
+		{header(date), noon.Add(-time.Hour)},
+		{header(date, "Age: 3600"), noon},
+		{header(date, "Age: -1"), noon.Add(-time.Hour)},
+	} {
+		if got := dated(c.h); !got.Equal(c.want) {
+			t.Errorf("%v: %v, want %v", c.h, got, c.want)
+		}
+	}
+}
+
 func TestLinks(t *testing.T) {
 	r := &Result{URL: "https://news.example/a/feed", Link: []string{
 		`<https://hub.example/>; rel="hub"`,

@@ -47,7 +47,7 @@ func (c Carrier) Group(g multicast.Group) (multicast.Status, bool) {
 	s, ok := c.Loop.Group(g)
 	return multicast.Status{
 		Group: g, Member: s.Member, Root: s.Root, Attached: s.Attached,
-		Parent: s.Parent, Children: s.Children, Audience: -1, Size: s.Size,
+		Parent: s.Parent, Children: s.Children, Audience: -1, Depth: len(s.Path), Size: s.Size,
 	}, ok
 }
 
