@@ -17,6 +17,8 @@
 //	/api/v1/status      the node's status as JSON: a feedtree.Status
 //	/api/v1/token       the token for changes, as JSON
 //	/healthz            "ok" as soon as the node listens
+//	/readyz             "ok" while the node answers and keeps what it is given, else 503 and why
+//	/metrics            for Prometheus, see below
 //
 // and, with POST, hints that a feed has news, for feeds that are followed here:
 //
@@ -84,6 +86,33 @@
 // taken back from the hub: what it sends next is answered 410, which ends it. A
 // hub that is asked over plain HTTP is told no secret, so what it sends counts as
 // an unsigned hint to an address that is hard to guess.
+//
+// # Metrics
+//
+// What /metrics tells is of this node as a whole; no label names a feed or a peer.
+// A name that ends in _total counts since the start.
+//
+//	feedtree_reader_requests_total{code}  readers' requests for feeds, by the answer's status
+//	feedtree_origin_requests_total        requests sent to sites, each hop of a redirect being one
+//	feedtree_origin_bytes_total           bytes of the bodies that came back
+//	feedtree_outcomes_heard_total         polls by others and words of publishers: requests spared here
+//	feedtree_items_total{trust}           items that were new or changed, by why they are believed
+//	feedtree_items                        items held
+//	feedtree_feeds{role}                  feeds by what the node does: volunteer, subscriber, local, publisher
+//	feedtree_feeds_failing                feeds with which something is wrong now
+//	feedtree_refused_total{reason}        what was refused or dropped, of peers, readers and pages
+//	feedtree_feed_events_refused{reason}  events refused of the feeds that are followed now
+//	feedtree_peers, _links{kind}          nodes connected: direct, punched, relayed
+//	feedtree_reachable{state}             1 for public, private or unknown
+//	feedtree_trees{place}                 root, inside, leaf or detached
+//	feedtree_tree_depth_max, _children    hops to the farthest top; nodes that events are handed on to
+//	feedtree_volunteer_…                  what is done for others; volunteering is 0 while that is off
+//	feedtree_waiting                      posts that the node's goroutine has not come to
+//	feedtree_store_ok, _archive_bytes     whether what comes can be kept; what that takes on the disk
+//	feedtree_clock_ahead_seconds          of this machine's clock before those of sites
+//	feedtree_build_info{version}, _start_time_seconds
+//	feedtree_NAME_total                   each other counter of the status: frames, bytes, links, lookups, …
+//	go_…, process_…                       the runtime and the process
 //
 // # Choices
 //

@@ -28,6 +28,8 @@ type fakeNode struct {
 	hinted []string                       // URLs of hints
 	reason map[string]feedtree.HintReason // for which a hint is refused
 	hubs   []feedtree.Hub
+	sick   error // what Check says
+	checks int
 }
 
 func newFakeNode() *fakeNode {
@@ -63,6 +65,13 @@ func (n *fakeNode) Status() feedtree.Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.status
+}
+
+func (n *fakeNode) Check(context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.checks++
+	return n.sick
 }
 
 func (n *fakeNode) Feed(url string) (feedtree.FeedStatus, bool) {

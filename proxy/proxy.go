@@ -43,6 +43,13 @@ type Config struct {
 	// Client asks hubs. Nil: there are no subscriptions at hubs.
 	Client *fetch.Client
 
+	// Disk returns how many bytes what is kept takes, for /metrics. Nil: it is not
+	// told.
+	Disk func() (int64, error)
+
+	// Version is what runs, in words, for /metrics and those who ask after it.
+	Version string
+
 	// FirstFetch bounds how long a reader waits for a feed that is new. 0: 60 s.
 	FirstFetch time.Duration
 
@@ -65,6 +72,8 @@ type Proxy struct {
 	hints  *hints
 	websub *websub // nil: nobody could reach it
 	now    func() time.Time
+	ready  readiness
+	served tally // readers' requests for feeds, by the status of the answer
 }
 
 // New returns a proxy over a node, which stays the caller's to close.
@@ -119,7 +128,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if format, rest, ok := split(target(r)); ok {
-		route{get: func(w http.ResponseWriter, r *http.Request) { p.document(w, r, format, rest) }}.answer(w, r)
+		get := func(w http.ResponseWriter, r *http.Request) { p.document(w, r, format, rest) }
+		p.countServed(w, func(w http.ResponseWriter) { route{get: get}.answer(w, r) })
 		return
 	}
 	if to, ok := p.routes[r.URL.Path]; ok {
@@ -248,6 +258,7 @@ func (p *Proxy) lookup(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) health(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-FeedTree-Version", p.config.Version)
 	_, _ = w.Write([]byte("ok\n"))
 }
 

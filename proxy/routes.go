@@ -19,6 +19,8 @@ func (p *Proxy) newRoutes() map[string]route {
 		"/page.js":       {get: p.asset},
 		"/api/v1/status": {get: p.status},
 		"/api/v1/token":  {get: p.token},
+		"/readyz":        {get: p.answerReady},
+		"/metrics":       {get: p.newMetrics().ServeHTTP},
 		"/subscribe":     {post: p.change(formFields, p.subscribe)},
 		"/unsubscribe":   {post: p.change(formFields, p.unsubscribe)},
 	}

@@ -12,6 +12,7 @@ type source interface {
 	Subscribe(ctx context.Context, url string) (subscription, error)
 	Unsubscribe(ctx context.Context, url string) error
 	Status() feedtree.Status
+	Check(ctx context.Context) error
 	Feed(url string) (feedtree.FeedStatus, bool)
 	Hint(ctx context.Context, url, from string) error
 	Hubs(ctx context.Context) ([]feedtree.Hub, error)
