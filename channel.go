@@ -19,6 +19,8 @@ type channel struct {
 	standing   *standing
 	sched      *schedule.Volunteer
 	facts      atomic.Pointer[facts]
+	touched    func() // tells the watchers
+	account    account
 	work       work
 	count      counts
 	subs       map[*Subscription]struct{}
@@ -72,6 +74,7 @@ func (n *Node) newChannel(rec store.Feed, requests uint64) *channel {
 		standing: newStanding(rec.URL, rec.Pin),
 		subs:     map[*Subscription]struct{}{},
 		count:    counts{requests: requests, items: -1},
+		touched:  n.watchers.tell,
 	}
 	ch.alarm.pos = -1
 	return ch
@@ -102,6 +105,7 @@ func (ch *channel) refresh(changed bool) {
 		f.freshUntil = live
 	}
 	ch.facts.Store(&f)
+	ch.touched()
 }
 
 // wakeSubs tells the subscriptions that the store holds something new.

@@ -32,6 +32,7 @@ type desk struct {
 	effort   effort
 	clock    clock
 	outcomes uint64 // of polls by others, and what publishers said: requests not made here
+	counting bool   // the feeds' accounts were taken up
 	hosts    *polite.Hosts
 	unsaved  bool // of hosts is to be remembered what is not yet
 	rng      *rand.Rand

@@ -71,6 +71,9 @@
 // at the start: the tree is heard first, and only a node that stays alone, or
 // hears nothing for a minute beyond the feed's interval, asks the origin.
 //
+// What following a feed cost its origin this week, and what it would have cost this
+// node by itself, is in FeedStatus.Week, which says how that is reckoned.
+//
 // Unsubscribing is explicit: closing a [Subscription] ends only the listening.
 // A feed that only is published from here is not polled and not resumed at the
 // start. The certificate that ft:tree may name is not fetched: as there is one

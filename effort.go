@@ -121,13 +121,17 @@ func (n *Node) Volunteer(ctx context.Context, on bool) error {
 			d.quieten(ch)
 			d.arm(ch)
 		}
+		n.watchers.tell()
 	})
 }
 
 // LimitVolunteering sets the most that the node spends in an hour on polls whose
 // outcome it tells others, until it is closed; 0 is no limit.
 func (n *Node) LimitVolunteering(ctx context.Context, requests int, bytes int64) error {
-	return n.desk.ask(ctx, func(d *desk) { d.effort.maxRequests, d.effort.maxBytes = requests, bytes })
+	return n.desk.ask(ctx, func(d *desk) {
+		d.effort.maxRequests, d.effort.maxBytes = requests, bytes
+		n.watchers.tell()
+	})
 }
 
 // report is the account as it is shown.

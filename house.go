@@ -21,7 +21,7 @@ func (n *Node) keepHouse() {
 	minute, moment := time.NewTicker(houseEvery), time.NewTicker(peersEvery)
 	defer minute.Stop()
 	defer moment.Stop()
-	known := ""
+	known, toSave := "", weekEvery
 	for {
 		select {
 		case <-n.life.ctx.Done():
@@ -34,6 +34,13 @@ func (n *Node) keepHouse() {
 			}
 		case now := <-minute.C:
 			n.savePeers()
+			n.desk.post(func(d *desk) { d.passTime() })
+			if toSave--; toSave == 0 {
+				var accounts map[string]keptWeek
+				_ = n.desk.ask(n.life.ctx, func(d *desk) { accounts = d.accounts() }) // or they are saved at the end
+				n.saveWeek(accounts)
+				toSave = weekEvery
+			}
 			if err := n.config.Store.Expire(n.life.ctx, now); err != nil && n.life.ctx.Err() == nil {
 				n.config.Log.Warn("cannot drop expired events from the store", "error", err)
 			}

@@ -259,6 +259,7 @@ func (d *desk) heard(all []heard, added map[string][]time.Time) {
 		}
 		d.outcome(ch, h, added[h.url])
 		news := len(added[h.url]) > 0
+		ch.account.heard(d.moment(ch), len(h.env.Wire()), news)
 		if news {
 			ch.count.items = -1
 			ch.wakeSubs()

@@ -44,7 +44,9 @@ type Node struct {
 	codec   *codec
 	hints   hints
 	kept    *kept // config.Store, watched
-	life    life
+
+	watchers watchers
+	life     life
 }
 
 // life is how long a node lives, and what has to end with it.
@@ -174,6 +176,7 @@ func (n *Node) close() error {
 	<-n.intake.loop
 	n.intake.close()
 	n.desk.end()
+	n.saveWeek(n.desk.accounts())
 	err := n.net.Close()
 	n.http.Close()
 	n.codec.close()

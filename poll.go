@@ -61,6 +61,7 @@ func (d *desk) finish(ch *channel, j job, r result) {
 	}
 	now, rec := d.now(), ch.ledger.record()
 	ch.count.requests += r.requests
+	d.debit(ch, r)
 	ch.work.told = r.told && (j.tell || ch.work.told)
 	if r.doc != nil {
 		ch.count.title = r.doc.Title

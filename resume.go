@@ -38,6 +38,7 @@ func (n *Node) resume(ctx context.Context) error {
 		d.arm(ch)
 		resumed = append(resumed, ch)
 	}
+	d.loadWeek(ctx)
 	d.post(func(*desk) {
 		n.background(func(ctx context.Context) { n.rejoin(ctx, resumed) })
 	})

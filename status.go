@@ -43,6 +43,7 @@ type FeedStatus struct {
 	Children []string `json:"children"`
 	Depth    int      `json:"depth"` // hops to the top of the tree
 
+	Version        uint64        `json:"version"` // grows when the document or an item of it may have changed
 	Items          int           `json:"items"`
 	EventsReceived uint64        `json:"events_received"` // news from the tree since the start
 	BeatsReceived  uint64        `json:"beats_received"`  // heartbeats from the tree since the start
@@ -57,6 +58,8 @@ type FeedStatus struct {
 	LastFetch      time.Time     `json:"last_fetch"`      // when the origin last answered
 	NextPoll       time.Time     `json:"next_poll"`       // unless somebody is heard before
 	Read           time.Time     `json:"read"`            // when the document was last asked for, to the hour
+
+	Week Week `json:"week"`
 
 	Publisher string            `json:"publisher"` // fingerprint of the feed's key
 	Live      bool              `json:"live"`      // the publisher keeps its promise of heartbeats
@@ -151,7 +154,7 @@ func (d *desk) describe(ch *channel) FeedStatus {
 	rec, now := ch.ledger.record(), d.now()
 	s := FeedStatus{
 		URL: ch.url, Title: ch.count.title, Group: ch.group.String(), Role: d.role(ch),
-		Items:          ch.count.items,
+		Version: ch.facts.Load().state.Version, Items: ch.count.items,
 		EventsReceived: ch.count.events, BeatsReceived: ch.count.beats, OriginRequests: ch.count.requests,
 		Interval: ch.sched.Interval(), Spacing: ch.sched.Spacing(), Outcomes: ch.sched.Outcomes(now), Volunteers: ch.sched.Crew(), Overload: ch.sched.Overload(),
 		LastEvent: ch.count.lastEvent, LastFetch: rec.Fetched, Read: rec.Read,
@@ -163,6 +166,9 @@ func (d *desk) describe(ch *channel) FeedStatus {
 	if at := ch.deadline(); at != schedule.Never && !trouble.Gone {
 		s.NextPoll = d.node.life.wall(max(at, now))
 	}
+	m := d.moment(ch)
+	ch.account.pass(m)
+	s.Week = ch.account.week(m.wall)
 	if rec.Pin.How != "" {
 		s.Publisher = signing.Fingerprint(rec.Pin.Fingerprint).String()
 	}

@@ -73,7 +73,9 @@ func (n *Node) Unsubscribe(ctx context.Context, url string) error {
 	case ch == nil:
 		return fmt.Errorf("%w %s", ErrUnknown, canonical)
 	}
-	return ch.ledger.drop(ctx)
+	err = ch.ledger.drop(ctx)
+	n.watchers.tell()
+	return err
 }
 
 func aliasOf(url string) string { return "alias " + url }
@@ -126,6 +128,7 @@ type found struct {
 	doc      *feed.Feed
 	items    []store.Item
 	requests uint64
+	bytes    int64 // of the document, as transferred
 	hub      *Hub
 }
 
@@ -179,7 +182,7 @@ func (n *Node) enrol(url string, p *poll, requests uint64) (*found, error) {
 		url = canonical
 	}
 	p.state.Move = polite.Move{}
-	f := &found{doc: p.doc, requests: requests, hub: hubOf(url, p.answer, p.doc)}
+	f := &found{doc: p.doc, requests: requests, bytes: p.answer.BytesWire, hub: hubOf(url, p.answer, p.doc)}
 	f.rec = store.Feed{URL: url, Group: multicast.GroupOf(url), Asked: p.now, Read: p.now}
 	p.habit.Observe(firstVisit(p.doc, p.now))
 	n.changes(p)(&f.rec)
@@ -224,6 +227,9 @@ func (n *Node) open(ctx context.Context, f *found) error {
 			have.count.requests += f.requests
 			return
 		}
+		first := d.moment(ch)
+		first.shared = false // nobody can ask it for another
+		ch.account.asked(first, f.requests, f.bytes)
 		ch.count.title, ch.work.hint.hub = f.doc.Title, f.hub
 		d.obey(ch, f.doc)
 		if ch.local() {
@@ -249,6 +255,7 @@ func (d *desk) add(ch *channel) {
 	}, d.rng)
 	d.paced(ch, ch.ledger.record())
 	d.quieten(ch)
+	ch.account.until = d.now()
 	d.channels[ch.url] = ch
 }
 

@@ -21,6 +21,11 @@
 // The first statements of an epoch name the last head that their source knew
 // before ([Line.Linked]), so that the line is unbroken from one epoch to the next.
 //
+// A volunteer's word about a feed that is not its own is a [Testimony]: which
+// document, under which validators, with which items. It travels in the volunteer's
+// envelopes and proves that the volunteer said so, no more. Package feed/witness
+// weighs what several say.
+//
 // # Invariants
 //
 //  1. An Envelope that Open returned is what the holder of its Key signed:

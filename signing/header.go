@@ -13,7 +13,7 @@ type Kind uint8
 // contradictions; [Open] refuses them as unsupported.
 const (
 	Event     Kind = 1 // news: the next place of the line, and a payload
-	Heartbeat Kind = 2 // no news: the head of the line again, at a later time
+	Heartbeat Kind = 2 // no news: the head of the line again, at a later time; a volunteer's may testify
 )
 
 func (k Kind) String() string { return name("kind", uint8(k), "", "event", "heartbeat") }
@@ -40,11 +40,13 @@ const (
 	RSS  Media = 1 // application/rss+xml
 	Atom Media = 2 // application/atom+xml
 	JSON Media = 3 // application/feed+json
+
+	Witness Media = 4 // of a volunteer's heartbeat: a Testimony
 )
 
 // String returns the media type.
 func (m Media) String() string {
-	return name("media", uint8(m), "none", "application/rss+xml", "application/atom+xml", "application/feed+json")
+	return name("media", uint8(m), "none", "application/rss+xml", "application/atom+xml", "application/feed+json", "testimony")
 }
 
 // Coding is how the payload is compressed. Values unknown to this version can
@@ -124,12 +126,27 @@ func (h *Header) checkKind(payload int) *Error {
 		if payload == 0 || h.Media == None {
 			return refuse(envelope, ReasonMalformed, "event without payload or media")
 		}
+		if h.Media == Witness {
+			return refuse(envelope, ReasonMalformed, "event of media %v, which is for heartbeats", h.Media)
+		}
 		before--
-	} else if payload != 0 || h.Media != None || h.Coding != Plain {
-		return refuse(envelope, ReasonMalformed, "heartbeat with payload, media or coding")
+	} else if err := h.checkBeat(payload); err != nil {
+		return err
 	}
 	if before > 0 && h.Prev == [32]byte{} {
 		return refuse(envelope, ReasonMalformed, "%v %d: prev is all zero, and something precedes it in the epoch", h.Kind, h.Seq)
+	}
+	return nil
+}
+
+// checkBeat: a heartbeat has no payload, or it is a volunteer's and has a testimony.
+func (h *Header) checkBeat(payload int) *Error {
+	testifies := h.Media == Witness && h.Role == Volunteer && payload >= testimonyHead
+	switch {
+	case h.Coding != Plain || !testifies && (payload != 0 || h.Media != None):
+		return refuse(envelope, ReasonMalformed, "heartbeat with payload, media or coding")
+	case payload > maxTestimony:
+		return refuse(envelope, ReasonTooLarge, "testimony of %d bytes, the most is %d", payload, maxTestimony)
 	}
 	return nil
 }
