@@ -22,7 +22,7 @@ const module = "github.com/feedtree/feedtree"
 // this module only from lower layers; where one layer has several packages,
 // they do not know each other.
 var layers = [][]string{
-	{"overlay", "signing", "feed", "feed/store", "feed/schedule", "feed/match", "feed/fetch/polite", "feed/score"},
+	{"overlay", "signing", "feed", "feed/store", "feed/schedule", "feed/witness", "feed/match", "feed/fetch/polite", "feed/score"},
 	{"multicast", "overlay/kad", "overlay/sim", "feed/fetch", "feed/archive", "feed/opml", "feed/store/storetest"},
 	{"multicast/tree", "multicast/exchange"},
 	{"multicast/live/internal/wire"},
@@ -40,7 +40,7 @@ var free = []string{"internal/", "examples", "e2e"}
 
 // pure are the cores: standard library and each other, no I/O, no clock, no
 // goroutine.
-var pure = []string{"overlay", "overlay/sim", "multicast", "multicast/tree", "multicast/exchange", "feed/schedule", "feed/match", "feed/fetch/polite"}
+var pure = []string{"overlay", "overlay/sim", "multicast", "multicast/tree", "multicast/exchange", "feed/schedule", "feed/witness", "feed/match", "feed/fetch/polite"}
 
 // impureImports are what a core must not import, each with its reason.
 var impureImports = map[string]string{
