@@ -45,6 +45,11 @@ type Carrier interface {
 	// their source.
 	Recheck(g Group) error
 
+	// Convict tells a group of the proof that a source in it forked its line, as
+	// the owner kept it or found it otherwise. Of a proof that is told already
+	// nothing comes.
+	Convict(ctx context.Context, proof []byte) error
+
 	// Group describes a group as this node sees it now, false if it does not serve
 	// it.
 	Group(g Group) (Status, bool)
@@ -62,6 +67,7 @@ type Abilities struct {
 	CatchUp bool // a member that comes back gets what it missed since its cursor
 	Fill    bool // a gap in a line is asked for, however old, before it is Missing
 	Lease   bool // nodes that are no members hold events for others
+	Forks   bool // a source that says two things at one place is found out, and all are told
 }
 
 // Callbacks is what a carrier tells its owner. E is the opened envelope of an
@@ -100,6 +106,7 @@ const (
 	BeatDue                        // the line this node publishes was silent for its TTL: publish a heartbeat
 	Receipt                        // Peers hold the event of Stamp durably
 	Dropped                        // this node no longer serves the group at all
+	Forked                         // Stamp's source said two things at that place: Proof
 	Silent                         // Peers[0] does not answer and is treated as gone
 )
 
@@ -113,6 +120,7 @@ type Notice struct {
 	Root  bool
 	Peers []overlay.ID
 	After time.Duration // Overdue: how long nothing was heard
+	Proof []byte        // Forked: as signing.OpenFork reads it
 }
 
 // Status is a group as one node sees it.
@@ -123,6 +131,7 @@ type Status struct {
 	Attached bool
 	Parent   overlay.ID   // empty where there is none
 	Children []overlay.ID // those this node forwards to, where they are known
+	Heads    []Stamp      // the furthest places of lines that this node holds or was told of
 	Audience int          // other members known, at most; -1: nobody counts them
 	Depth    int          // hops to the root or top of the tree; 0 at it, or where nobody counts them
 	Size     int          // how many nodes carry the group, this one included, to within a factor of two; 0: unknown

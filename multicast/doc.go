@@ -10,6 +10,8 @@
 // them: who speaks (the source), in which epoch, and at which place in that
 // source's line. Lines are dense: within an epoch seq counts 1, 2, 3, … without
 // holes, which is what lets any receiver prove that something is missing.
+// An event also names the one before it by a [Tag], so that two that claim one
+// place give their source away (signing.ForkProof).
 // A stamp with a beat is a heartbeat: it carries no news, it repeats the head
 // of the line and says that nothing was published after it.
 //

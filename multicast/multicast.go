@@ -50,6 +50,13 @@ type Source [32]byte
 // String returns the first eight bytes in hex.
 func (s Source) String() string { return fmt.Sprintf("%x", s[:8]) }
 
+// Tag tells apart events that claim one place: half of the hash of what their
+// source signed. Zero: not known.
+type Tag [16]byte
+
+// TagOf returns the tag of a hash.
+func TagOf(hash [32]byte) Tag { return Tag(hash[:16]) }
+
 // Stamp is an event's place in its source's line, and the head of a line when
 // that is what is meant.
 type Stamp struct {
@@ -57,6 +64,7 @@ type Stamp struct {
 	Epoch  uint64 // grows when the source lost its place
 	Seq    uint64 // 1, 2, 3, … within an epoch; 0 only in a head: nothing yet
 	Beat   uint64 // 0, or for a heartbeat its Unix time in milliseconds
+	Tag    Tag    // only in a head that a neighbour is told: of the event at Seq
 }
 
 // Heartbeat reports whether the stamp belongs to a heartbeat rather than to
@@ -82,7 +90,22 @@ type Event struct {
 	Group Group
 	Stamp Stamp
 	TTL   time.Duration // until the next event or heartbeat at the latest; 0: not promised
+	Tag   Tag           // of the event itself; zero for a heartbeat
+	Prev  Tag           // of the event before it, or which a heartbeat repeats
 	Body  []byte
+}
+
+// Names returns the tag that the event names for a place of its line in its epoch,
+// false if it says nothing of that place: an event names its own and the one
+// before it, a heartbeat the head's.
+func (e *Event) Names(place uint64) (tag Tag, ok bool) {
+	switch s := e.Stamp; {
+	case !s.Heartbeat() && place == s.Seq:
+		tag = e.Tag
+	case !s.Heartbeat() && place+1 == s.Seq, s.Heartbeat() && place == s.Seq:
+		tag = e.Prev
+	}
+	return tag, tag != Tag{}
 }
 
 // Delivery is an event as the group's member gets it. What a member publishes
@@ -92,6 +115,7 @@ type Delivery struct {
 	From   overlay.ID // the neighbour it came from
 	Via    Via        // how it came
 	Hops   int        // edges from the source, 0 if unknown
+	Asked  int        // nodes that were asked for it, if it was pulled: the last one had it
 	Cursor uint64     // every seq of the line up to this one is delivered or given up
 }
 
@@ -103,9 +127,10 @@ const (
 	ViaTree    Via = iota // pushed along a tree edge
 	ViaCatchUp            // sent by the parent after the join, from the cursor on
 	ViaParent             // pulled from the parent after a gap
-	ViaLazy               // pulled from a lazy link or a root replica after a gap
+	ViaLazy               // pulled from a lazy link or a child after a gap
+	ViaReplica            // pulled from a node near the root after a gap
 )
 
 func (v Via) String() string {
-	return [...]string{"tree", "catch-up", "parent", "lazy"}[v]
+	return [...]string{"tree", "catch-up", "parent", "lazy", "replica"}[v]
 }

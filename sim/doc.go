@@ -7,6 +7,9 @@
 // cursor, the latest events, the own line) and records every delivery. The
 // same configuration and the same calls give the same [Trees.Hash].
 //
+// Events are made by the world and all alike; [Trees.Say] takes the caller's own,
+// signed ones for instance, as sim/forks does.
+//
 // The checkers look at the whole world at once, as no node can:
 //
 //   - [Trees.Missed]: events that a live member should hold and does not.

@@ -27,10 +27,11 @@ type host struct {
 type Record struct {
 	Group      multicast.Group
 	Member     bool
-	Joins      int           // how often it joined: first and after restarts
-	Count      int           // deliveries, heartbeats included
-	Deliveries []Delivered   // nil in a lean world
-	Missing    []tree.Notice // what it was told to get by HTTP
+	Joins      int               // how often it joined: first and after restarts
+	Count      int               // deliveries, heartbeats included
+	Deliveries []Delivered       // nil in a lean world
+	Missing    []tree.Notice     // what it was told to get by HTTP
+	Forks      []multicast.Event // proofs that it was told or made
 
 	since  int               // how many events were published before the membership
 	line   *multicast.Stamp  // its own, if it publishes
@@ -43,6 +44,7 @@ type Record struct {
 // Delivered is one delivery.
 type Delivered struct {
 	Stamp multicast.Stamp
+	Tag   multicast.Tag // which event of those that claim the place
 	At    time.Duration
 	Via   multicast.Via
 	From  overlay.ID
@@ -132,6 +134,9 @@ func (h *host) join(r *Record) {
 		cursor = []multicast.Stamp{} // a member before, if one that got nothing
 	}
 	h.world.Input(h.id, tree.Input{Kind: tree.JoinGroup, Group: r.Group, Cursor: cursor, Recent: h.recent(r)})
+	for _, proof := range slices.Clone(r.Forks) {
+		h.world.Input(h.id, tree.Input{Kind: tree.Convict, Event: proof})
+	}
 }
 
 // recent lists the latest events the node holds. In a lean world those are of
@@ -194,6 +199,11 @@ func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
 				continue
 			}
 		}
+		if w.cfg.Lie != nil {
+			if s.Msg = w.cfg.Lie(h.id, s.To, s.Msg); s.Msg == nil {
+				continue
+			}
+		}
 		w.sized, w.size = s.Msg, Size(s.Msg)
 		t := &w.traffic[int(s.Msg.Type)%len(w.traffic)]
 		t.Messages++
@@ -233,7 +243,7 @@ func (h *host) deliver(now time.Duration, d multicast.Delivery) {
 	}
 	r.Count++
 	if !h.world.cfg.Lean {
-		r.Deliveries = append(r.Deliveries, Delivered{Stamp: s, At: now, Via: d.Via, From: d.From, Hops: d.Hops, Join: r.Joins})
+		r.Deliveries = append(r.Deliveries, Delivered{Stamp: s, Tag: d.Event.Tag, At: now, Via: d.Via, From: d.From, Hops: d.Hops, Join: r.Joins})
 	}
 	r.advance(multicast.Stamp{Source: s.Source, Epoch: s.Epoch, Seq: d.Cursor})
 	if s.Heartbeat() {
@@ -289,6 +299,15 @@ func (h *host) notice(now time.Duration, no tree.Notice) {
 		r.Missing = append(r.Missing, no)
 	case tree.GroupDropped:
 		r.leased = nil
+	case tree.Contradiction:
+		if w.cfg.Prove == nil {
+			return
+		}
+		if proof, ok := w.cfg.Prove(h.id, no.Events); ok {
+			w.next = append(w.next, tree.Input{Kind: tree.Convict, Event: proof})
+		}
+	case tree.Forked:
+		r.Forks = append(r.Forks, no.Events[0])
 	case tree.BeatDue:
 		beat := *r.publisher(h.id)
 		beat.Beat = uint64(now.Milliseconds()) + 1

@@ -12,6 +12,7 @@ const (
 	numberBytes = 6  // a varint of middling size with its tag
 	edgeBytes   = 10 // a random number
 	headBytes   = 34 + 3*3
+	tagBytes    = 18
 	idBytes     = 40       // a peer ID of an Ed25519 key
 	addrBytes   = 60       // the addresses that go along with an ID one may dial
 	sealBytes   = 172 + 64 // an envelope's header and signature
@@ -40,9 +41,9 @@ func Size(m *tree.Message) int {
 	if m.Event != nil {
 		n += sealBytes + len(m.Event.Body)
 	}
-	n += len(m.Path)*idBytes + len(m.Peers)*(idBytes+addrBytes) + len(m.Heads)*headBytes
+	n += len(m.Path)*idBytes + len(m.Peers)*(idBytes+addrBytes) + len(m.Heads)*(headBytes+tagBytes)
 	for _, e := range m.Entries {
-		n += groupBytes + edgeBytes + len(e.Heads)*headBytes
+		n += groupBytes + edgeBytes + len(e.Heads)*(headBytes+tagBytes)
 	}
 	return n
 }

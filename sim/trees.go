@@ -27,6 +27,13 @@ type TreesConfig struct {
 	// nothing: no event leaves them and no head of a line. It is asked at each
 	// message, so a node may begin to at any time.
 	Dropper func(overlay.ID) bool
+	// Lie, if set, is asked for what a node sends in the place of a message; nil:
+	// nothing. It must not change the message it is given.
+	Lie func(from, to overlay.ID, m *tree.Message) *tree.Message
+	// Prove, if set, is asked whether two events that a node found to contradict
+	// each other prove that their source forked its line. What it returns is told,
+	// and kept by those who hear it as an application would.
+	Prove func(at overlay.ID, events []multicast.Event) (proof multicast.Event, ok bool)
 	// Unreachable, if set, names the nodes that nobody can dial and that say so:
 	// they are in no routing table and are never a root nor a parent.
 	Unreachable func(overlay.ID) bool
@@ -241,7 +248,21 @@ func (w *Trees) Publish(g multicast.Group, id overlay.ID, want int) multicast.St
 	}
 	r := w.host(id).record(g)
 	r.publisher(id).Seq++
-	e := w.event(g, *r.line)
+	return w.say(g, id, w.event(g, *r.line), want)
+}
+
+// Say lets a node publish an event or a heartbeat that the caller made; Publish
+// makes events that say nothing and are all alike.
+func (w *Trees) Say(id overlay.ID, e multicast.Event) {
+	if e.Stamp.Heartbeat() {
+		w.Input(id, tree.Input{Kind: tree.Publish, Group: e.Group, Event: e})
+		return
+	}
+	w.say(e.Group, id, e, 0)
+}
+
+func (w *Trees) say(g multicast.Group, id overlay.ID, e multicast.Event, want int) multicast.Stamp {
+	r := w.host(id).record(g)
 	l := w.ledger(g)
 	l.published = append(l.published, Published{Stamp: e.Stamp, By: id, At: w.Now()})
 	l.latest = keep(l.latest, e, w.cfg.Recent)

@@ -28,6 +28,7 @@ type simCmd struct {
 	Span        time.Duration `help:"How long to measure, where a scenario goes by time; default: the scenario's." placeholder:"TIME" env:"-"`
 	Session     time.Duration `help:"Median time that a node stays, under churn." default:"1h" env:"-"`
 	Trace       string        `help:"Replay real feed documents of a directory: polling." placeholder:"DIR" type:"path" env:"-"`
+	Trees       int           `help:"How many trees lying publishers are put into, and how often honest ones crash: equivocation; default 1000." placeholder:"N" env:"-"`
 	Feeds       int           `help:"How many feeds the busiest nodes of idle and feeds are in, default 5000; or that are polled, default 1000." placeholder:"N" env:"-"`
 }
 
@@ -57,9 +58,15 @@ func (c simCmd) Run(ctx context.Context, t terminal) error {
 		}
 		return c.runPolling(ctx, t)
 	}
+	if c.Scenario == forksScenario {
+		if c.Nodes != 0 || len(c.Broken) > 0 || c.WarmUp != 0 || c.Span != 0 || c.Feeds != 0 {
+			return coded{errors.New("equivocation plays many small trees: of what a run is, it takes --trees and --seed"), exitUsage}
+		}
+		return c.runForks(ctx, t)
+	}
 	s, err := scenario.Find(c.Scenario)
 	if err != nil {
-		return coded{fmt.Errorf("%w, %s", err, pollingScenario), exitUsage}
+		return coded{fmt.Errorf("%w, %s, %s", err, pollingScenario, forksScenario), exitUsage}
 	}
 	if err := c.prepare(); err != nil {
 		return err
@@ -162,5 +169,6 @@ func listScenarios(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\n", s.Name, s.About)
 	}
 	fmt.Fprintf(t, "%s\t%s\n", pollingScenario, "what policies of polling lose and how long items wait, on feeds as Han measured them or real ones")
+	fmt.Fprintf(t, "%s\t%s\n", forksScenario, "publishers that say two things at one place, and honest ones that crash: who is proved to lie")
 	return t.Flush()
 }

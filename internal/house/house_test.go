@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"multicast/live", "multicast/gossip"},
 	{"multicast/conformance"},
 	{"sim", "sim/polling"},
-	{"sim/scenario"},
+	{"sim/scenario", "sim/forks"},
 	{""},
 	{"proxy"},
 	{"cmd/feedtree", "examples/ftproxy", "examples/reader", "examples/publisher"},

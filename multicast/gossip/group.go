@@ -393,5 +393,14 @@ func (c *Carrier) Group(id multicast.Group) (multicast.Status, bool) {
 // Counters returns what was done, and what was refused or dropped by reason.
 func (c *Carrier) Counters() (done, refused map[string]uint64) { return c.counts.all() }
 
+// Convict does nothing: gossip compares no heads, and who holds a proof acts on it
+// alone.
+func (c *Carrier) Convict(context.Context, []byte) error {
+	if c.life.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
 // Abilities says that gossip has none of those that not everybody has.
 func (*Carrier) Abilities() multicast.Abilities { return multicast.Abilities{} }

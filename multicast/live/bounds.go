@@ -42,9 +42,9 @@ type shape map[protowire.Number]field
 var (
 	number = field{times: 1}
 
-	stampShape = shape{1: {times: 1, need: true, least: 32, most: 32}, 2: number, 3: number, 4: number}
-	stampField = field{times: 1, least: 34, most: 80, inside: stampShape}
-	headsField = field{times: maxHeads, least: 34, most: 80, inside: stampShape}
+	stampShape = shape{1: {times: 1, need: true, least: 32, most: 32}, 2: number, 3: number, 4: number, 5: {times: 1, least: 16, most: 16}}
+	stampField = field{times: 1, least: 34, most: 96, inside: stampShape}
+	headsField = field{times: maxHeads, least: 34, most: 96, inside: stampShape}
 
 	entryShape = shape{1: {times: 1, need: true, least: 32, most: 32}, 2: number, 3: number, 4: headsField}
 

@@ -44,7 +44,7 @@ func (l *Loop) Publish(ctx context.Context, wire []byte, want int) error {
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	event := eventOf(env)
+	event := EventOf(env)
 	return l.call(ctx, len(wire), item{
 		input: tree.Input{Kind: tree.Publish, Group: event.Group, Event: event, Want: want},
 		env:   env,
@@ -134,7 +134,7 @@ func (l *Loop) events(g multicast.Group, wires [][]byte) []multicast.Event {
 			l.gate.refused.count(recentBad)
 			continue
 		}
-		events = append(events, eventOf(env))
+		events = append(events, EventOf(env))
 	}
 	return events
 }

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"slices"
+
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/signing"
@@ -23,9 +25,12 @@ func NewCarrier(o Overlay, c Config, out multicast.Callbacks[*signing.Envelope])
 	}
 	if tell := out.Notice; tell != nil {
 		c.Notice = func(n tree.Notice) {
+			if n.Kind == tree.Contradiction {
+				return // the loop's own business
+			}
 			tell(multicast.Notice{
 				Kind: notices[n.Kind], Group: n.Group, Stamp: n.Stamp, From: n.From, To: n.To,
-				Root: n.Root, Peers: n.Peers, After: n.After,
+				Root: n.Root, Peers: n.Peers, After: n.After, Proof: proofIn(n),
 			})
 		}
 	}
@@ -38,7 +43,7 @@ var (
 	notices  = map[tree.NoticeKind]multicast.NoticeKind{
 		tree.Attached: multicast.Attached, tree.DetachedNow: multicast.Detached, tree.Missing: multicast.Missing,
 		tree.Overdue: multicast.Overdue, tree.BeatDue: multicast.BeatDue, tree.Receipt: multicast.Receipt,
-		tree.GroupDropped: multicast.Dropped, tree.Silent: multicast.Silent,
+		tree.GroupDropped: multicast.Dropped, tree.Silent: multicast.Silent, tree.Forked: multicast.Forked,
 	}
 )
 
@@ -47,7 +52,8 @@ func (c Carrier) Group(g multicast.Group) (multicast.Status, bool) {
 	s, ok := c.Loop.Group(g)
 	return multicast.Status{
 		Group: g, Member: s.Member, Root: s.Root, Attached: s.Attached,
-		Parent: s.Parent, Children: s.Children, Audience: -1, Depth: len(s.Path), Size: s.Size,
+		Parent: s.Parent, Children: s.Children, Heads: slices.Concat(s.Heads, s.Heard),
+		Audience: -1, Depth: len(s.Path), Size: s.Size,
 	}, ok
 }
 
@@ -59,7 +65,7 @@ func (c Carrier) Counters() (done, refused map[string]uint64) {
 		refused = map[string]uint64{}
 	}
 	for why, count := range map[string]uint64{
-		"tree: unasked": n.Unasked, "tree: too many sources": n.LinesFull, "tree: malformed": n.Malformed,
+		"tree: unasked": n.Unasked, "tree: too many sources": n.LinesFull, "tree: too many forks": n.ForksFull, "tree: malformed": n.Malformed,
 	} {
 		if count > 0 {
 			refused[why] = count
@@ -74,5 +80,5 @@ func (c Carrier) Counters() (done, refused map[string]uint64) {
 
 // Abilities says that the tree can do all.
 func (Carrier) Abilities() multicast.Abilities {
-	return multicast.Abilities{CatchUp: true, Fill: true, Lease: true}
+	return multicast.Abilities{CatchUp: true, Fill: true, Lease: true, Forks: true}
 }

@@ -23,7 +23,7 @@ func nowhere(overlay.ID) [][]byte { return nil }
 // within makes any message one that a node may send: types known, lists and
 // IDs within the caps, no list empty but not nil, an event where one belongs.
 func within(m tree.Message) tree.Message {
-	m.Type = m.Type%tree.Crown + 1
+	m.Type = m.Type%tree.Fork + 1
 	m.Via %= multicast.ViaLazy + 1
 	m.Path, m.Peers = idsWithin(m.Path, maxPath), idsWithin(m.Peers, maxPeers)
 	m.From, m.To, m.Stamp = m.From&maxNumber, m.To&maxNumber, stampsMasked(m.Stamp)[0]
@@ -44,7 +44,7 @@ func within(m tree.Message) tree.Message {
 	for i := range m.Posts {
 		m.Posts[i] = standWithinBounds(m.Posts[i])
 	}
-	if m.Type != tree.Data {
+	if !carries(m.Type) {
 		m.Event = nil
 	} else {
 		m.Event = &multicast.Event{Body: []byte("a body")}
@@ -274,7 +274,7 @@ func TestBadFramesAreRefusedByReason(t *testing.T) {
 		"truncated":     {ping(func(f *wire.Frame) { f.Group = g })[:10], frameMalformed},
 		"too large":     {make([]byte, MaxFrame+1), frameTooLarge},
 		"type 0":        {frame(&wire.Frame{Ver: 1}), frameType},
-		"a later type":  {frame(&wire.Frame{Type: uint32(tree.Crown) + 1}), frameType},
+		"a later type":  {frame(&wire.Frame{Type: uint32(tree.Fork) + 1}), frameType},
 		"type 257":      {frame(&wire.Frame{Type: 257}), frameType},
 		"a field twice": {twice, frameTooMany},
 		"a group":       {protowire.AppendTag(nil, 30, protowire.StartGroupType), frameMalformed},
@@ -295,6 +295,7 @@ func TestBadFramesAreRefusedByReason(t *testing.T) {
 		"huge beat": {ping(func(f *wire.Frame) {
 			f.Entries = []*wire.Entry{{Group: g, Heads: []*wire.Stamp{{Source: g, Beat: 1 << 53}}}}
 		}), frameBounds},
+		"tag of 15":         {ping(func(f *wire.Frame) { f.Heads = []*wire.Stamp{{Source: g, Tag: g[:15]}} }), frameBounds},
 		"huge range":        {ping(func(f *wire.Frame) { f.To = 1<<64 - 1 }), frameBounds},
 		"wrong wire type":   {protowire.AppendVarint(protowire.AppendTag(nil, 7, protowire.VarintType), 1), frameMalformed},
 		"short source":      {ping(func(f *wire.Frame) { f.Stamp = &wire.Stamp{Source: g[1:], Epoch: 1 << 40} }), frameBounds},

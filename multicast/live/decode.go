@@ -77,7 +77,7 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 	if k := len(m.Posts); r == "" && k != 0 && k != len(m.Path) && k != len(m.Path)+len(m.Peers) {
 		r = frameMalformed
 	}
-	if r == "" && (m.Event != nil) != (m.Type == tree.Data) {
+	if r == "" && (m.Event != nil) != carries(m.Type) {
 		r = frameMalformed
 	}
 	if r != "" {
@@ -85,6 +85,10 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 	}
 	return m, contacts, ""
 }
+
+// carries reports whether messages of a type have an event in them, or what stands
+// in its place.
+func carries(t tree.Type) bool { return t == tree.Data || t == tree.Fork }
 
 // nodesIn resolves the places in the list of nodes. Every node listed has to
 // be mentioned: the list is no way to plant addresses.
@@ -162,6 +166,7 @@ func entryIn(e *wire.Entry) tree.Entry {
 func stampIn(s *wire.Stamp) (out multicast.Stamp) {
 	if s != nil {
 		copy(out.Source[:], s.Source)
+		copy(out.Tag[:], s.Tag)
 		out.Epoch, out.Seq, out.Beat = s.Epoch, s.Seq, s.Beat
 	}
 	return out

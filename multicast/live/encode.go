@@ -116,7 +116,7 @@ func oversize(m *tree.Message) string {
 		return "entries"
 	case m.Event != nil && len(m.Event.Body) > MaxEvent:
 		return "bytes in its event"
-	case (m.Type == tree.Data) != (m.Event != nil && len(m.Event.Body) > 0):
+	case carries(m.Type) != (m.Event != nil && len(m.Event.Body) > 0):
 		return "or fewer events"
 	}
 	for i := range m.Entries {
@@ -172,7 +172,11 @@ func addrsOut(addrs [][]byte) [][]byte {
 }
 
 func stampOut(s multicast.Stamp) *wire.Stamp {
-	return &wire.Stamp{Source: s.Source[:], Epoch: s.Epoch, Seq: s.Seq, Beat: s.Beat}
+	out := &wire.Stamp{Source: s.Source[:], Epoch: s.Epoch, Seq: s.Seq, Beat: s.Beat}
+	if s.Tag != (multicast.Tag{}) {
+		out.Tag = s.Tag[:]
+	}
+	return out
 }
 
 func stampsOut(stamps []multicast.Stamp) []*wire.Stamp {

@@ -35,9 +35,7 @@ func news(t testing.TB, id *signing.Identity, g multicast.Group, seq uint64) []b
 	t.Helper()
 	h := signing.Header{Kind: signing.Event, Role: signing.Publisher, Media: signing.RSS,
 		Group: g, Epoch: 1, Seq: seq, Time: noon, TTL: time.Minute}
-	if seq > 1 {
-		h.Prev = [32]byte{1}
-	}
+	h.Prev = hashOf(t, id, g, seq-1)
 	wire, err := id.Seal(h, []byte("<rss/>"))
 	if err != nil {
 		t.Fatal(err)
@@ -45,13 +43,36 @@ func news(t testing.TB, id *signing.Identity, g multicast.Group, seq uint64) []b
 	return wire
 }
 
+var hashes sync.Map // what hashOf returned
+
+// hashOf is the hash of the seq-th event of an identity in a group.
+func hashOf(t testing.TB, id *signing.Identity, g multicast.Group, seq uint64) [32]byte {
+	t.Helper()
+	if seq == 0 {
+		return [32]byte{}
+	}
+	type place struct {
+		key signing.PublicKey
+		g   multicast.Group
+		seq uint64
+	}
+	at := place{id.Public(), g, seq}
+	if known, ok := hashes.Load(at); ok {
+		return known.([32]byte)
+	}
+	env, err := signing.Open(news(t, id, g, seq))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes.Store(at, env.Hash())
+	return env.Hash()
+}
+
 // beat seals a heartbeat that says seq is the head.
 func beat(t testing.TB, id *signing.Identity, g multicast.Group, seq uint64, at time.Time) []byte {
 	t.Helper()
 	h := signing.Header{Kind: signing.Heartbeat, Role: signing.Publisher, Group: g, Epoch: 1, Seq: seq, Time: at, TTL: time.Minute}
-	if seq > 0 {
-		h.Prev = [32]byte{1}
-	}
+	h.Prev = hashOf(t, id, g, seq)
 	wire, err := id.Seal(h, nil)
 	if err != nil {
 		t.Fatal(err)

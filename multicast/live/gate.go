@@ -54,7 +54,8 @@ func (g *gate) admit(now time.Time, from overlay.ID, frame []byte) (item, []cont
 		return item{}, nil, false
 	}
 	it := item{input: tree.Input{Kind: tree.Receive, From: from, Msg: m}}
-	if m.Event != nil && !g.verified(now, &it) {
+	switch {
+	case m.Type == tree.Fork && !g.proved(now, from, m), m.Type == tree.Data && !g.verified(now, &it):
 		return item{}, nil, false
 	}
 	return it, contacts, true
@@ -76,7 +77,7 @@ func (g *gate) verified(now time.Time, it *item) bool {
 	why := reason("event: " + signing.ReasonOf(err))
 	switch {
 	case err == nil && env.Group == m.Group:
-		*m.Event = eventOf(env)
+		*m.Event = EventOf(env)
 		it.env = env
 		return g.judged(now.Add(maxHeldFor), *it)
 	case err == nil:
@@ -133,17 +134,20 @@ func (g *gate) expire(now time.Time) {
 	}
 }
 
-// eventOf is the event that an envelope makes: what its source signed, and
+// EventOf is the event that an envelope makes: what its source signed, and
 // all its bytes.
-func eventOf(env *signing.Envelope) multicast.Event {
+func EventOf(env *signing.Envelope) multicast.Event {
 	e := multicast.Event{
 		Group: env.Group,
 		Stamp: multicast.Stamp{Source: multicast.Source(env.Key), Epoch: env.Epoch, Seq: env.Seq},
 		TTL:   env.TTL,
+		Prev:  multicast.TagOf(env.Prev),
 		Body:  env.Wire(),
 	}
 	if env.Kind == signing.Heartbeat {
 		e.Stamp.Beat = uint64(env.Time.UnixMilli())
+	} else {
+		e.Tag = multicast.TagOf(env.Hash())
 	}
 	return e
 }

@@ -29,9 +29,10 @@ func TestAnEventIsWhatItsSourceSigned(t *testing.T) {
 		}
 		synctest.Wait()
 		want := []multicast.Event{
-			{Group: groupA, Stamp: multicast.Stamp{Source: source, Epoch: 1, Seq: 3}, TTL: time.Minute, Body: item},
+			{Group: groupA, Stamp: multicast.Stamp{Source: source, Epoch: 1, Seq: 3}, TTL: time.Minute,
+				Tag: multicast.TagOf(hashOf(t, id, groupA, 3)), Prev: multicast.TagOf(hashOf(t, id, groupA, 2)), Body: item},
 			{Group: groupA, Stamp: multicast.Stamp{Source: source, Epoch: 1, Seq: 3, Beat: uint64(noon.Add(time.Minute).UnixMilli())},
-				TTL: time.Minute, Body: sign},
+				TTL: time.Minute, Prev: multicast.TagOf(hashOf(t, id, groupA, 3)), Body: sign},
 		}
 		if len(s.steps) != 2 {
 			t.Fatalf("%d inputs stepped, want 2", len(s.steps))

@@ -38,7 +38,7 @@ func TestTheOutboxIsCarriedOutInOrder(t *testing.T) {
 			out.Sends = append(out.Sends, tree.Send{To: "child", Msg: &tree.Message{Type: tree.Data, Group: groupA, Event: in.Msg.Event}})
 			out.Lookups = append(out.Lookups, groupA)
 			out.Deliveries = append(out.Deliveries, multicast.Delivery{Event: *in.Msg.Event, From: in.From})
-			old := eventOf(must(signing.Open(beat(t, id, groupA, 1, noon)))) // as if from the tree's buffer
+			old := EventOf(must(signing.Open(beat(t, id, groupA, 1, noon)))) // as if from the tree's buffer
 			out.Kept = append(out.Kept, old)
 			out.Notices = append(out.Notices, tree.Notice{Kind: tree.Attached})
 		}
@@ -89,9 +89,9 @@ func TestCallsReachTheTreeInOrder(t *testing.T) {
 		l.Routes()
 		synctest.Wait()
 		want := []tree.Input{
-			{Kind: tree.Lease, Group: groupB, Recent: []multicast.Event{eventOf(must(signing.Open(news(t, id, groupB, 1))))}},
-			{Kind: tree.JoinGroup, Group: groupA, Cursor: cursor, Recent: []multicast.Event{eventOf(must(signing.Open(one)))}},
-			{Kind: tree.Publish, Group: groupA, Event: eventOf(must(signing.Open(two))), Want: 3},
+			{Kind: tree.Lease, Group: groupB, Recent: []multicast.Event{EventOf(must(signing.Open(news(t, id, groupB, 1))))}},
+			{Kind: tree.JoinGroup, Group: groupA, Cursor: cursor, Recent: []multicast.Event{EventOf(must(signing.Open(one)))}},
+			{Kind: tree.Publish, Group: groupA, Event: EventOf(must(signing.Open(two))), Want: 3},
 			{Kind: tree.Stored, Group: groupA, Stamp: stamp},
 			{Kind: tree.LeaveGroup, Group: groupA},
 			{Kind: tree.Gone, From: "x"},

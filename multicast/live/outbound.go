@@ -31,8 +31,11 @@ func (l *Loop) carryOut(it item) {
 		}
 	}
 	for i := range l.out.Notices {
-		if no := &l.out.Notices[i]; no.Kind == tree.Silent {
+		switch no := &l.out.Notices[i]; no.Kind {
+		case tree.Silent:
 			l.overlay.Suspect(no.Peers[0])
+		case tree.Contradiction:
+			l.convict(no.Events)
 		}
 		if l.config.Notice != nil {
 			l.config.Notice(l.out.Notices[i])

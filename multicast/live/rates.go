@@ -41,7 +41,7 @@ func (r *rates) allow(now time.Time, from overlay.ID, t tree.Type) reason {
 		if !r.of(now, from).joins.AllowN(now, 1) {
 			return rateJoin
 		}
-	case tree.Pull, tree.Walk, tree.Link:
+	case tree.Pull, tree.Walk, tree.Link, tree.Fork:
 		if !r.of(now, from).asks.AllowN(now, 1) {
 			return rateAsk
 		}

@@ -11,7 +11,8 @@ import (
 // page, so it names what was wrong in words.
 type reason string
 
-// The reasons. Those of the judge follow "judge: ", those of signing "event: ".
+// The reasons. Those of the judge follow "judge: ", those of signing "event: " or
+// "fork proof: ".
 const (
 	frameTooLarge  reason = "frame: too large"
 	frameMalformed reason = "frame: malformed"
@@ -21,6 +22,7 @@ const (
 	frameSender    reason = "frame: join for another node"
 
 	eventGroup reason = "event: of another group"
+	forkGroup  reason = "fork proof: of another group"
 
 	heldFull    reason = "held: no room"
 	heldExpired reason = "held: the key never became known"

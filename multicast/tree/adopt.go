@@ -113,6 +113,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 	n.send(from, ack)
 	n.reckon(g)
 	n.catchUp(g, from, m)
+	n.tellForks(g, from)
 	n.learn(g, from, m.Heads, reorderWait)
 	if g.seek.target == from {
 		n.seekNext(g)

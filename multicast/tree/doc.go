@@ -64,6 +64,15 @@
 // rest: a lease alone makes no node part of the tree. In a larger tree the next
 // root gets what is missing from its children.
 //
+// # Forks
+//
+// Heads name the event at the head, and each event the one before it. A node that
+// is told of another event at a place where it holds one asks for it; one that
+// holds two that contradict each other says so, and the proof that is made of them
+// outside goes along every edge and lazy link, and to all who come later, once for
+// each source and epoch (fork.go). What is forwarded and delivered does not change
+// by that: who believes a source is not decided here.
+//
 // # Where this departs from DESIGN.md
 //
 // Lazy links come from the parent's ack, which names some members, and from

@@ -53,6 +53,7 @@ func (n *Node) take(g *group, ev *multicast.Event, a arrival) bool {
 		n.count.LinesFull++
 		return false
 	}
+	n.compareWords(g, l, ev)
 	if ev.Stamp.Heartbeat() {
 		if !n.takeBeat(g, l, ev) {
 			return false
@@ -144,6 +145,7 @@ func (n *Node) takeBeat(g *group, l *line, ev *multicast.Event) bool {
 	}
 	n.raise(g, l, s.Seq)
 	l.beat = ev
+	l.note(ev)
 	return true
 }
 
@@ -163,15 +165,16 @@ func (n *Node) takeEvent(g *group, l *line, ev *multicast.Event, a arrival) bool
 	}
 	n.raise(g, l, s.Seq)
 	l.accept(s.Seq)
+	l.note(ev)
 	g.buffer.add(kept{event: ev, from: a.from, want: a.want}, &n.cfg)
 	return true
 }
 
 // again handles an event that is here already: the parent was only slow, and
 // a source that asks again for receipts gets them, this node's own and, as far as
-// they reach, those of neighbours, to whom the question is handed on. A source
-// that says something else at the same place has lost its state: it is shown
-// what is held, and gets no receipt.
+// they reach, those of neighbours, to whom the question is handed on. Who pushes
+// something else at the same place is shown what is held, and gets no receipt: the
+// source lost its state, or it lies.
 func (n *Node) again(g *group, l *line, ev *multicast.Event, a arrival) {
 	if a.from == g.place.parent && g.place.blame > 0 {
 		g.place.blame--
@@ -180,8 +183,10 @@ func (n *Node) again(g *group, l *line, ev *multicast.Event, a arrival) {
 	switch {
 	case k == nil || a.from == "":
 		return
-	case !bytes.Equal(k.event.Body, ev.Body):
-		n.send(a.from, &Message{Type: Data, Group: g.id, Via: multicast.ViaLazy, Event: k.event})
+	case k.event.Tag != ev.Tag, ev.Tag == multicast.Tag{} && !bytes.Equal(k.event.Body, ev.Body):
+		if a.via == multicast.ViaTree && !g.forks.known(ev.Stamp) { // what answers is not answered
+			n.send(a.from, &Message{Type: Data, Group: g.id, Via: multicast.ViaLazy, Event: k.event})
+		}
 		return
 	case a.want == 0 || l.own:
 		return
@@ -257,7 +262,7 @@ func (n *Node) hand(g *group, l *line, ev *multicast.Event, a arrival) {
 	case g.member:
 		n.count.Delivered++
 		n.step.out.Deliveries = append(n.step.out.Deliveries, multicast.Delivery{
-			Event: *ev, From: a.from, Via: a.via, Hops: int(a.hops), Cursor: l.cursor()})
+			Event: *ev, From: a.from, Via: n.ways(g, a), Hops: int(a.hops), Asked: l.recovery.asks(a), Cursor: l.cursor()})
 	case ev.Stamp.Heartbeat():
 	case g.isRoot(n.step.now) || a.replica:
 		g.lease = n.step.now + n.cfg.Lease

@@ -22,6 +22,7 @@ type group struct {
 	links  links
 	lines  []*line
 	latest []multicast.Stamp // their heads as told last
+	forks  forks
 	buffer buffer
 	lease  time.Duration // until when the group is kept for nobody; 0: it is not
 	alarm  alarm
@@ -120,11 +121,23 @@ func (g *group) heads() []multicast.Stamp {
 	return g.latest
 }
 
+// heard lists the heads that neighbours claim and that are being asked for.
+func (g *group) heard() (claims []multicast.Stamp) {
+	for _, l := range g.lines {
+		if l.recovery.claimAt != 0 {
+			claims = append(claims, l.recovery.claim)
+		}
+	}
+	return claims
+}
+
 // cursor lists how far each line is unbroken.
 func (g *group) cursor() []multicast.Stamp {
 	hs := slices.Clone(g.heads())
 	for i := range hs {
-		hs[i].Seq = g.line(hs[i].Source).cursor()
+		if seq := g.line(hs[i].Source).cursor(); seq != hs[i].Seq {
+			hs[i].Seq, hs[i].Tag = seq, multicast.Tag{}
+		}
 	}
 	return hs
 }

@@ -144,10 +144,12 @@ func (n *Node) restore(g *group, events []multicast.Event) {
 			if ev.Stamp.Seq >= l.high && ev.Stamp.Beat > l.lastBeat() {
 				n.raise(g, l, ev.Stamp.Seq)
 				l.beat = ev
+				l.note(ev)
 			}
 		case !l.has(ev.Stamp.Seq):
 			n.raise(g, l, ev.Stamp.Seq)
 			l.accept(ev.Stamp.Seq)
+			l.note(ev)
 			g.buffer.add(kept{event: ev, stored: true}, &n.cfg)
 		}
 	}

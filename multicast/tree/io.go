@@ -20,6 +20,7 @@ const (
 	LeaveGroup                 // the application leaves: Group
 	Lease                      // the application still holds Recent of Group for others, from before a restart
 	Publish                    // the application publishes Event; Want receipts are asked for
+	Convict                    // Event is not one but the proof, verified, that Stamp's source said two things there
 	Stored                     // the application holds the event of Stamp in Group durably
 	Tick                       // the deadline is reached
 	Close                      // the node shuts down: tell the neighbours
@@ -75,14 +76,16 @@ type NoticeKind uint8
 
 // What the application is told besides deliveries.
 const (
-	Attached     NoticeKind = iota + 1 // the group has a way to its top: Path; Root if this node is it
-	DetachedNow                        // the group lost its way to the top; a new one is being sought
-	Missing                            // From..To of Stamp's line could not be had from any node: use HTTP
-	Overdue                            // Stamp's source promised a sign of life and gave none: use HTTP
-	BeatDue                            // the line this node publishes was silent for its TTL: publish a heartbeat
-	Receipt                            // Peers hold the event of Stamp durably
-	GroupDropped                       // this node no longer serves the group at all
-	Silent                             // Peers[0] answered no keep-alive and is treated as gone: the overlay may want to check
+	Attached      NoticeKind = iota + 1 // the group has a way to its top: Path; Root if this node is it
+	DetachedNow                         // the group lost its way to the top; a new one is being sought
+	Missing                             // From..To of Stamp's line could not be had from any node: use HTTP
+	Overdue                             // Stamp's source promised a sign of life and gave none: use HTTP
+	BeatDue                             // the line this node publishes was silent for its TTL: publish a heartbeat
+	Receipt                             // Peers hold the event of Stamp durably
+	GroupDropped                        // this node no longer serves the group at all
+	Silent                              // Peers[0] answered no keep-alive and is treated as gone: the overlay may want to check
+	Contradiction                       // Events cannot both be of an honest source: if that can be proved, Convict it
+	Forked                              // Stamp's source said two things at that place: Events[0] is the proof
 )
 
 // Notice tells the application what it may want to act on or to show.
@@ -95,6 +98,8 @@ type Notice struct {
 	Root  bool
 	Peers []overlay.ID
 	After time.Duration // Overdue: how long nothing was heard
+
+	Events []multicast.Event
 }
 
 // GroupStatus is a group as this node sees it, for people and tests.
@@ -109,6 +114,7 @@ type GroupStatus struct {
 	Lazy     []overlay.ID
 	Path     []overlay.ID // top first, the parent last
 	Heads    []multicast.Stamp
+	Heard    []multicast.Stamp // heads beyond these that neighbours tell of
 	Buffered int
 	Size     int // nodes in the tree as its top says, or in the subtree where that is more
 }
@@ -124,6 +130,7 @@ type Counters struct {
 	Refused     uint64 // joins refused
 	Unasked     uint64 // data from a node that is no neighbour in the group
 	LinesFull   uint64 // events of one source too many
+	ForksFull   uint64 // proofs of forks that came too fast
 	Malformed   uint64
 	Rejoins     uint64
 	LoopsBroken uint64

@@ -132,6 +132,7 @@ func (n *Node) addLazy(g *group, id overlay.ID) {
 		g.links.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
 	}
 	n.tell(id, g)
+	n.tellForks(g, id)
 }
 
 func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {

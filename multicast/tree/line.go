@@ -23,6 +23,7 @@ type line struct {
 	high     uint64
 	bits     [window / 64]uint64
 	beat     *multicast.Event // the latest heartbeat, nil if there was none
+	tag      multicast.Tag    // of the event at high
 	old      bool             // it was there before this node joined: what came before is not missed
 	ttl      time.Duration
 	heard    time.Duration
@@ -40,13 +41,14 @@ func (l *line) inWindow(s uint64) bool { return s+window > l.high }
 // start places a line that begins with what a cursor says is held.
 func (l *line) startAt(cursor multicast.Stamp) {
 	l.epoch, l.base, l.high, l.need = cursor.Epoch, cursor.Seq, cursor.Seq, cursor.Seq+1
+	l.tag = multicast.Tag{}
 	l.bits = [window / 64]uint64{}
 }
 
 // startFresh places a line of which nothing is known but that seq exists: what
 // is older is welcome but not missed.
 func (l *line) startFresh(epoch, seq uint64) {
-	l.epoch, l.high, l.need = epoch, seq, seq
+	l.epoch, l.high, l.need, l.tag = epoch, seq, seq, multicast.Tag{}
 	l.base = seq - min(seq, window)
 	l.bits = [window / 64]uint64{}
 }
@@ -54,7 +56,7 @@ func (l *line) startFresh(epoch, seq uint64) {
 // startEpoch places a line whose source opened a new epoch: its first events
 // are wanted, as far back as neighbours may still hold them.
 func (l *line) startEpoch(epoch, seq uint64, back uint64) {
-	l.epoch, l.high, l.base = epoch, seq, 0
+	l.epoch, l.high, l.base, l.tag = epoch, seq, 0, multicast.Tag{}
 	l.need = 1
 	if seq > back {
 		l.need = seq - back + 1
@@ -90,7 +92,7 @@ func (l *line) raise(seq uint64) (from, to uint64) {
 			l.clearBit(s)
 		}
 	}
-	l.high = seq
+	l.high, l.tag = seq, multicast.Tag{}
 	if low := l.high - min(l.high, window) + 1; l.need < low {
 		from, to = l.need, low-1
 		l.need = low
@@ -137,7 +139,7 @@ func (l *line) giveUp(to uint64) {
 func (l *line) cursor() uint64 { return l.need - 1 }
 
 func (l *line) head() multicast.Stamp {
-	return multicast.Stamp{Source: l.source, Epoch: l.epoch, Seq: l.high, Beat: l.lastBeat()}
+	return multicast.Stamp{Source: l.source, Epoch: l.epoch, Seq: l.high, Beat: l.lastBeat(), Tag: l.tag}
 }
 
 func (l *line) lastBeat() uint64 {

@@ -37,10 +37,11 @@ const (
 	Offer                  // answer to a Probe. Flags (Better: yes), Self, Path, Peers (children near the asker)
 	Load                   // child → parent: how I stand. Edge, Self, RTT
 	Crown                  // Peers[0] publishes and is the top: hang below it. Flags
+	Fork                   // the source of Event's stamp said two things there. Event's body is the proof
 )
 
 var typeNames = [...]string{"?", "join", "ack", "refuse", "leave", "drop", "path", "data", "heads", "pull", "lack",
-	"walk", "link", "linked", "unlink", "ping", "pong", "sync", "held", "probe", "offer", "load", "crown"}
+	"walk", "link", "linked", "unlink", "ping", "pong", "sync", "held", "probe", "offer", "load", "crown", "fork"}
 
 func (t Type) String() string {
 	if int(t) < len(typeNames) {
@@ -50,7 +51,7 @@ func (t Type) String() string {
 }
 
 // Known reports whether t is a type this version speaks.
-func (t Type) Known() bool { return t >= Join && t <= Crown }
+func (t Type) Known() bool { return t >= Join && t <= Fork }
 
 // Flags qualify a message.
 type Flags uint8

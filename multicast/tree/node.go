@@ -74,6 +74,8 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 		n.lease(in)
 	case Publish:
 		n.publish(in)
+	case Convict:
+		n.convict("", &in.Event)
 	case Stored:
 		n.stored(in.Group, in.Stamp)
 	case Tick:
@@ -228,6 +230,9 @@ func (n *Node) receive(from overlay.ID, m *Message) {
 		return
 	case Crown:
 		n.onCrown(from, m)
+		return
+	case Fork:
+		n.onFork(from, m)
 		return
 	}
 	g := n.groups[m.Group]

@@ -27,6 +27,7 @@ type pair struct {
 	tell     []*group      // groups whose heads the neighbour is to be told
 	tellAt   time.Duration
 	told     time.Duration // when heads were told last
+	doubted  time.Duration // when it was last asked for what it says differently
 	alarm    alarm
 	touch    bool
 }
@@ -51,7 +52,9 @@ func (p *pair) hears(g *group, heads []multicast.Stamp) {
 func (p *pair) knows(g *group, heads []multicast.Stamp) bool {
 	for i := range p.ties {
 		if p.ties[i].g == g {
-			return !slices.ContainsFunc(heads, func(h multicast.Stamp) bool { return behind(p.ties[i].theirs, h) })
+			return !slices.ContainsFunc(heads, func(h multicast.Stamp) bool {
+				return behind(p.ties[i].theirs, h) || differs(p.ties[i].theirs, h)
+			})
 		}
 	}
 	return false

@@ -46,6 +46,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	n.attachedNotice(g)
 	n.tuned(g, better)
 	n.learn(g, from, m.Heads, reorderWait)
+	n.tellForks(g, from)
 	g.fresh = false
 	n.retryGaps(g)
 	n.meet(g, m.Peers)

@@ -16,6 +16,7 @@ type recovery struct {
 	asked overlay.ID
 	tries int
 	round int
+	total int // nodes asked since the gap was found
 
 	claim    multicast.Stamp
 	by       overlay.ID
@@ -47,7 +48,7 @@ func (n *Node) wakeLine(g *group, l *line) {
 func (n *Node) checkGap(g *group, l *line) {
 	r := &l.recovery
 	if _, _, ok := l.gap(1); !ok {
-		r.at, r.tries, r.round, r.asked = 0, 0, 0, ""
+		r.at, r.tries, r.round, r.total, r.asked = 0, 0, 0, 0, ""
 	} else if r.at == 0 {
 		n.count.Gaps++
 		r.at = n.step.now + reorderWait
@@ -69,6 +70,7 @@ func (n *Node) recover(g *group, l *line) {
 	case r.tries < len(sources):
 		r.asked = sources[r.tries]
 		r.tries++
+		r.total++
 		r.at = n.step.now + pullWait
 		n.pull(g, l, r.asked, from, to)
 	case r.round < pullRounds:
@@ -136,6 +138,7 @@ func (n *Node) learn(g *group, from overlay.ID, heads []multicast.Stamp, wait ti
 			l = &line{source: h.Source, need: 1, heard: n.step.now, old: g.fresh}
 			g.lines = append(g.lines, l)
 		}
+		n.doubt(g, l, from, h)
 		if !n.ahead(l, h) || l.recovery.claimAt != 0 && h.Compare(l.recovery.claim) <= 0 {
 			continue
 		}

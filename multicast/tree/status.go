@@ -31,6 +31,7 @@ func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
 		Lazy:     slices.Clone(g.links.lazy),
 		Path:     slices.Clone(g.place.path),
 		Heads:    g.heads(),
+		Heard:    g.heard(),
 		Buffered: len(g.buffer.kept),
 		Size:     int(g.size()),
 	}

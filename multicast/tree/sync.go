@@ -102,6 +102,7 @@ func (n *Node) headDigest(p *pair) uint64 {
 			binary.BigEndian.PutUint64(b[8:], l.high)
 			binary.BigEndian.PutUint64(b[16:], l.lastBeat())
 			h.Write(b[:])
+			h.Write(l.tag[:])
 			sum ^= h.Sum64()
 		}
 	}

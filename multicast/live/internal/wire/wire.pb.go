@@ -43,7 +43,7 @@ type Frame struct {
 	Stamp         *Stamp                 `protobuf:"bytes,11,opt,name=stamp,proto3" json:"stamp,omitempty"`
 	From          uint64                 `protobuf:"varint,12,opt,name=from,proto3" json:"from,omitempty"`
 	To            uint64                 `protobuf:"varint,13,opt,name=to,proto3" json:"to,omitempty"`
-	Event         []byte                 `protobuf:"bytes,14,opt,name=event,proto3" json:"event,omitempty"`         // the signed envelope as its source sent it; the stamp is taken out of it, never sent beside it
+	Event         []byte                 `protobuf:"bytes,14,opt,name=event,proto3" json:"event,omitempty"`         // the signed envelope as its source sent it, or the proof of a fork; the stamp is taken out of it, never sent beside it
 	Nodes         []*Node                `protobuf:"bytes,15,rep,name=nodes,proto3" json:"nodes,omitempty"`         // each node that path and peers mention, once
 	Path          []uint32               `protobuf:"varint,16,rep,packed,name=path,proto3" json:"path,omitempty"`   // indices into nodes
 	Peers         []uint32               `protobuf:"varint,17,rep,packed,name=peers,proto3" json:"peers,omitempty"` // indices into nodes
@@ -340,6 +340,7 @@ type Stamp struct {
 	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Seq           uint64                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
 	Beat          uint64                 `protobuf:"varint,4,opt,name=beat,proto3" json:"beat,omitempty"` // heartbeats: Unix time in milliseconds
+	Tag           []byte                 `protobuf:"bytes,5,opt,name=tag,proto3" json:"tag,omitempty"`    // heads: the first 16 bytes of the hash of the event there, or none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -400,6 +401,13 @@ func (x *Stamp) GetBeat() uint64 {
 		return x.Beat
 	}
 	return 0
+}
+
+func (x *Stamp) GetTag() []byte {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
 }
 
 // Entry is one group's part of a message about many.
@@ -562,12 +570,13 @@ const file_wire_proto_rawDesc = "" +
 	"\x06weight\x18\x02 \x01(\x04R\x06weight\x12\x16\n" +
 	"\x06height\x18\x03 \x01(\rR\x06height\x12\x12\n" +
 	"\x04room\x18\x04 \x01(\rR\x04room\x12\x0e\n" +
-	"\x02at\x18\x05 \x01(\fR\x02at\"[\n" +
+	"\x02at\x18\x05 \x01(\fR\x02at\"m\n" +
 	"\x05Stamp\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\fR\x06source\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x10\n" +
 	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12\x12\n" +
-	"\x04beat\x18\x04 \x01(\x04R\x04beat\"v\n" +
+	"\x04beat\x18\x04 \x01(\x04R\x04beat\x12\x10\n" +
+	"\x03tag\x18\x05 \x01(\fR\x03tag\"v\n" +
 	"\x05Entry\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\fR\x05group\x12\x12\n" +
 	"\x04edge\x18\x02 \x01(\x06R\x04edge\x12\x14\n" +
