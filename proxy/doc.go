@@ -16,6 +16,9 @@
 //	/                   the status page
 //	/api/v1/status      the node's status as JSON: a feedtree.Status
 //	/api/v1/token       the token for changes, as JSON
+//	/opml               the feeds followed here as a list for a reader (OPML), each
+//	                    behind the proxy, or with plain=1 as it is
+//	/opml/result        what became of the feeds of the last list, as a page or JSON
 //	/healthz            "ok" as soon as the node listens
 //	/readyz             "ok" while the node answers and keeps what it is given, else 503 and why
 //	/metrics            for Prometheus, see below
@@ -32,6 +35,8 @@
 //
 //	/subscribe          follows the feed of the parameter url
 //	/unsubscribe        leaves it and forgets what was kept of it
+//	/opml               follows the feeds of a list: the file of a form, in the field
+//	                    "file", or the whole body
 //
 // URL is the feed's own address as it is, with its "//" and its query; with the
 // "//" collapsed, as some clients do; or percent-encoded as one segment.
@@ -115,6 +120,13 @@
 //	go_…, process_…                       the runtime and the process
 //
 // # Choices
+//
+// A list of feeds is answered within two seconds, whatever is done by then: eight
+// feeds are asked for at a time, hosts in turn, each when the node's pace for its
+// host allows it, and a host that wants to be left alone is come back to. What
+// waits is in the store and goes on after a restart. A feed that cannot be had is
+// refused for good: reader or person may ask for it again. Titles and folders of
+// lists are kept for the lists that are given out.
 //
 // Last-Modified is when this process first saw the document as it is, so after a
 // restart a reader that sends no entity tag is answered once in full: dates in the

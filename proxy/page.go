@@ -17,7 +17,7 @@ import (
 	"github.com/feedtree/feedtree/feed/store"
 )
 
-//go:embed page.html page.css page.js
+//go:embed page.html page.css page.js opml.html
 var assets embed.FS
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{

@@ -63,17 +63,18 @@ type Config struct {
 // Proxy is an http.Handler over a node. Mount it at the root of a server: feeds'
 // URLs stand in its paths, which an http.ServeMux would tidy away.
 type Proxy struct {
-	config Config
-	base   string
-	guard  *guard
-	routes map[string]route // by path; those of feeds and of hints are none of them
-	shelf  *shelf
-	source source
-	hints  *hints
-	websub *websub // nil: nobody could reach it
-	now    func() time.Time
-	ready  readiness
-	served tally // readers' requests for feeds, by the status of the answer
+	config  Config
+	base    string
+	guard   *guard
+	routes  map[string]route // by path; those of feeds and of hints are none of them
+	shelf   *shelf
+	source  source
+	hints   *hints
+	imports *imports
+	websub  *websub // nil: nobody could reach it
+	now     func() time.Time
+	ready   readiness
+	served  tally // readers' requests for feeds, by the status of the answer
 }
 
 // New returns a proxy over a node, which stays the caller's to close.
@@ -106,6 +107,7 @@ func newProxy(s source, c Config, now func() time.Time) *Proxy {
 		public = nil
 	}
 	p.hints = newHints(public, now)
+	p.imports = newImports(p)
 	p.routes = p.newRoutes()
 	if public != nil && c.Client != nil {
 		p.websub = newWebsub(p, public, c.Client)

@@ -21,6 +21,8 @@ func (p *Proxy) newRoutes() map[string]route {
 		"/api/v1/token":  {get: p.token},
 		"/readyz":        {get: p.answerReady},
 		"/metrics":       {get: p.newMetrics().ServeHTTP},
+		"/opml":          {get: p.export, post: p.change(listBytes, p.takeList)},
+		"/opml/result":   {get: p.listResult},
 		"/subscribe":     {post: p.change(formFields, p.subscribe)},
 		"/unsubscribe":   {post: p.change(formFields, p.unsubscribe)},
 	}

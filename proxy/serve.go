@@ -37,6 +37,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 		defer done.Wait()
 		defer end()
 	}
+	p.imports.resume(ctx)
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {
