@@ -13,9 +13,9 @@
 //	/feed/URL           the document in its own family of formats
 //	/rss/URL            as RSS 2.0; likewise /atom/ (1.0) and /json/ (JSON Feed 1.1)
 //	/feed/?url=URL      a redirect to the above
-//	/                   the status page
-//	/api/v1/status      the node's status as JSON: a feedtree.Status
-//	/api/v1/token       the token for changes, as JSON
+//	/                   the page: feeds and their state in words, the newest items
+//	/show?feed=URL      the page of one feed, with its tree as this node sees it
+//	/item?feed=URL&key= an item: its text, cleaned, in a frame that runs and loads nothing
 //	/opml               the feeds followed here as a list for a reader (OPML), each
 //	                    behind the proxy, or with plain=1 as it is
 //	/opml/result        what became of the feeds of the last list, as a page or JSON
@@ -31,12 +31,33 @@
 //	/websub/TOKEN       what the hubs send that feeds name (rel=hub)
 //
 // and, with POST, changes; the token goes with them, as the field "token" of a form
-// or in the header X-FeedTree-Token:
+// or in the header X-FeedTree-Token. They answer 303, or an error as text, or on
+// the page where a browser asks for HTML:
 //
 //	/subscribe          follows the feed of the parameter url
 //	/unsubscribe        leaves it and forgets what was kept of it
 //	/opml               follows the feeds of a list: the file of a form, in the field
 //	                    "file", or the whole body
+//	/volunteer          polls for others if the parameter on is 1, not if it is 0
+//	/limits             the most in an hour for others: requests, megabytes; 0 is no limit
+//
+// Programs have as JSON what the page shows:
+//
+//	/api/v1/status      the node's status: a feedtree.Status
+//	/api/v1/items       {"items": [...]}, the newest first; of one feed with the
+//	                    parameter feed, else the newest of all; limit is at most 500,
+//	                    and of all feeds there are 40
+//	/api/v1/item        one of them, by feed and key, and its text as safe html
+//	/api/v1/token       {"token": ...}, for changes
+//	/api/v1/events      what changes, as server-sent events, while the client stays
+//
+// An item has feed, feed_title, key, title, link, trust, date and received. Trust is
+// signed, fetched, corroborated or unconfirmed. The events are "item", an item that
+// came since somebody began to listen, and "change", {"feeds": [URL, ...]}, whose
+// status is another one now; with no feed, it is the rest of the status. They come
+// once a second at most, connections and places in trees every five seconds, and
+// of one feed the 40 newest items. Up to 32 can listen; one that does not read is cut
+// off, to connect again and ask for what it needs.
 //
 // URL is the feed's own address as it is, with its "//" and its query; with the
 // "//" collapsed, as some clients do; or percent-encoded as one segment.
@@ -118,6 +139,17 @@
 //	feedtree_build_info{version}, _start_time_seconds
 //	feedtree_NAME_total                   each other counter of the status: frames, bytes, links, lookups, …
 //	go_…, process_…                       the runtime and the process
+//
+// # The page
+//
+// It works without scripts; with them it is kept current by the events, and asks for
+// itself again only when something changed. It loads nothing but its own style and
+// script, and its policy (Content-Security-Policy) allows nothing else. What feeds
+// and strangers say is text to it. The HTML of an item is cut down to an allow-list
+// of elements that only mark text up, and shown in a frame without scripts, forms
+// or pictures whose own policy loads nothing; either would do alone. What was chosen
+// about polling for others is kept in Config.Store and outlives the process, unless
+// Config.Polling says otherwise. Of 1,000 feeds 50 are listed on one page.
 //
 // # Choices
 //

@@ -30,6 +30,7 @@ type fakeNode struct {
 	hubs   []feedtree.Hub
 	sick   error // what Check says
 	checks int
+	watch  []chan struct{}
 }
 
 func newFakeNode() *fakeNode {
@@ -81,6 +82,37 @@ func (n *fakeNode) Feed(url string) (feedtree.FeedStatus, bool) {
 		}
 	}
 	return feedtree.FeedStatus{}, false
+}
+
+func (n *fakeNode) Watch(ctx context.Context) <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := make(chan struct{}, 1)
+	n.watch = append(n.watch, c)
+	return c
+}
+
+// change sets the status and tells the watchers.
+func (n *fakeNode) change(do func(*feedtree.Status)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	do(&n.status)
+	for _, c := range n.watch {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (n *fakeNode) Volunteer(_ context.Context, on bool) error {
+	n.change(func(s *feedtree.Status) { s.Volunteering.On = on })
+	return nil
+}
+
+func (n *fakeNode) LimitVolunteering(_ context.Context, requests int, bytes int64) error {
+	n.change(func(s *feedtree.Status) { s.Volunteering.MaxRequests, s.Volunteering.MaxBytes = requests, bytes })
+	return nil
 }
 
 func (n *fakeNode) Hint(_ context.Context, url, _ string) error {

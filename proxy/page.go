@@ -2,76 +2,115 @@ package proxy
 
 import (
 	"bytes"
-	"cmp"
-	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"html/template"
 	"net/http"
-	"slices"
+
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/feedtree/feedtree"
-	"github.com/feedtree/feedtree/feed"
-	"github.com/feedtree/feedtree/feed/store"
 )
 
-//go:embed page.html page.css page.js opml.html
+//go:embed page*.html page.css page.js opml.html
 var assets embed.FS
 
-var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"ago":     ago,
-	"until":   until,
-	"stamp":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-	"duty":    duty,
-	"counted": counted,
-	"short":   short,
-}).ParseFS(assets, "page.html"))
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"ago":       ago,
+	"until":     until,
+	"stamp":     stamp,
+	"machine":   machine,
+	"counted":   counted,
+	"short":     short,
+	"bytes":     bytesText,
+	"thousands": thousands,
+	"plural":    plural,
+	"mark":      markOf,
+	"legend":    legend,
+	"pageOf":    pageOf,
+	"itemOf":    itemPage,
+	"words":     inWords,
+	"name":      nameOf,
+	"span":      span,
+	"saved":     func(alone, made int) int { return alone - made },
+	"count":     func(of map[string]uint64, name string) int64 { return int64(of[name]) },
+}).ParseFS(assets, "page*.html"))
 
-// pageSecurity lets the page use its own style and script and nothing else.
-const pageSecurity = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; " +
+// pageSecurity lets the pages use their own style and script, show an item in a
+// frame of their own, and nothing else.
+const pageSecurity = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-src 'self'; " +
 	"img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-const newsShown = 20
-
-// pageData is what the page shows.
-type pageData struct {
-	feedtree.Status
-	Base  string
-	Now   time.Time
-	Token string
-	Added string // a feed that was just added, by its URL
-	News  []news
+// view is what the pages have besides the proxy.
+type view struct {
+	newest *newest
+	events *events
+	caps   *caps
 }
 
-// news is an item on the page.
-type news struct {
-	Feed, Title, Link string
-	Trust             store.Trust
-	Received          time.Time
-}
-
-func (p *Proxy) page(w http.ResponseWriter, r *http.Request) {
-	data := pageData{Status: p.overall(), Base: p.base, Token: p.guard.token, Now: p.now(), Added: r.URL.Query().Get("added")}
-	data.News = p.news(r.Context(), data.Feeds)
-	if !slices.ContainsFunc(data.Feeds, func(f feedtree.FeedStatus) bool { return f.URL == data.Added }) {
-		data.Added = ""
+func newView(p *Proxy) *view {
+	v := &view{
+		events: &events{proxy: p, to: map[chan message]struct{}{}},
+		caps:   &caps{source: p.source, store: p.config.Store, fixed: p.config.Polling, log: p.config.Log},
 	}
+	v.newest = &newest{store: p.config.Store, arrived: v.events.arrived, complain: func(feed string, err error) {
+		p.config.Log.Warn("the page cannot read items", "feed", feed, "error", err)
+	}}
+	v.caps.restore()
+	return v
+}
+
+// shell is what every page shows.
+type shell struct {
+	Base    string
+	Token   string
+	Now     time.Time
+	Title   string
+	Notice  notice
+	Company company
+	Import  bool // a list of feeds can be dropped here
+}
+
+// notice is what came of what the user just did.
+type notice struct {
+	Class string // "good" or "bad"
+	Text  string
+	Feed  string // a feed that was just added, by its URL
+}
+
+func (p *Proxy) shell(title string, s feedtree.Status) shell {
+	return shell{
+		Base: p.base, Token: p.guard.token, Now: p.now(), Title: title, Company: companyOf(s),
+		Import: p.routes["/opml"].post != nil,
+	}
+}
+
+// show answers with a page.
+func show(w http.ResponseWriter, status int, name string, data any) {
 	var out bytes.Buffer
-	if err := pageTemplate.Execute(&out, data); err != nil {
-		panic("proxy: the page's template: " + err.Error())
+	if err := pages.ExecuteTemplate(&out, name, data); err != nil {
+		panic("proxy: a page's template: " + err.Error())
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", pageSecurity)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
+	secure(w.Header(), pageSecurity)
+	w.WriteHeader(status)
 	_, _ = w.Write(out.Bytes())
 }
 
-// asset serves the page's style and script.
+// secure says what a browser may do with a page, and who may look into it.
+func secure(h http.Header, policy string) {
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// asset serves the pages' style and script.
 func (p *Proxy) asset(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	data, err := assets.ReadFile(name)
@@ -80,7 +119,9 @@ func (p *Proxy) asset(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
+	h.Set("ETag", assetTags[name])
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Content-Type", "text/css; charset=utf-8")
 	if strings.HasSuffix(name, ".js") {
 		h.Set("Content-Type", "text/javascript; charset=utf-8")
@@ -88,113 +129,16 @@ func (p *Proxy) asset(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 }
 
-// news returns the items that arrived last, over all feeds. It reads the store
-// rather than documents: asking for a document counts as reading the feed.
-func (p *Proxy) news(ctx context.Context, feeds []feedtree.FeedStatus) []news {
-	if p.config.Store == nil {
-		return nil
-	}
-	var latest []store.Item
-	titles := make(map[string]string)
-	for _, f := range feeds {
-		titles[f.URL] = cmp.Or(f.Title, f.URL)
-		items, err := p.config.Store.Items(ctx, f.URL, newsShown)
+// assetTags are the entity tags of what the pages load.
+var assetTags = func() map[string]string {
+	tags := map[string]string{}
+	for _, name := range []string{"page.css", "page.js"} {
+		data, err := assets.ReadFile(name)
 		if err != nil {
-			p.config.Log.Warn("the page cannot read items", "feed", f.URL, "error", err)
-			continue
+			panic("proxy: " + err.Error())
 		}
-		latest = append(latest, items...)
+		sum := sha256.Sum256(data)
+		tags[name] = strconv.Quote(base64.RawURLEncoding.EncodeToString(sum[:16]))
 	}
-	slices.SortStableFunc(latest, func(a, b store.Item) int {
-		return cmp.Or(b.Received.Truncate(time.Second).Compare(a.Received.Truncate(time.Second)),
-			b.Published.Compare(a.Published), cmp.Compare(b.Seen, a.Seen))
-	})
-	var shown []news
-	for _, it := range latest[:min(len(latest), newsShown)] {
-		doc, err := feed.Parse(it.Doc, it.ContentType)
-		if err != nil || len(doc.Items) == 0 {
-			continue
-		}
-		shown = append(shown, news{
-			Feed: titles[it.Feed], Title: cmp.Or(doc.Items[0].Title, "(no title)"), Link: doc.Items[0].Link,
-			Trust: it.Trust, Received: it.Received,
-		})
-	}
-	return shown
-}
-
-// duty says in words what the node does for a feed.
-func duty(f feedtree.FeedStatus) string {
-	switch f.Role {
-	case feedtree.RoleVolunteer:
-		return "polls it for everybody"
-	case feedtree.RoleLocal:
-		return "polls it for you alone"
-	case feedtree.RolePublisher:
-		return "publishes it"
-	}
-	if f.Live {
-		return "gets it from the publisher"
-	}
-	return "gets it from others"
-}
-
-// count is one reason of refusal and how often it occurred.
-type count struct {
-	Reason string
-	N      uint64
-}
-
-// counted sorts reasons by how often they occurred.
-func counted(m map[string]uint64) []count {
-	var list []count
-	for reason, n := range m {
-		if n > 0 {
-			list = append(list, count{reason, n})
-		}
-	}
-	slices.SortFunc(list, func(a, b count) int {
-		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Reason, b.Reason))
-	})
-	return list
-}
-
-// short returns the end of a peer ID, which is where IDs differ.
-func short(id string) string {
-	const most = 8
-	if len(id) <= most {
-		return id
-	}
-	return "…" + id[len(id)-most:]
-}
-
-// ago says how long before now something was.
-func ago(now, t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	if d := now.Sub(t); d >= 2*time.Second {
-		return span(d) + " ago"
-	}
-	return "just now"
-}
-
-// until says how long after now something will be.
-func until(now, t time.Time) string {
-	if d := t.Sub(now); d >= time.Second {
-		return "in " + span(d)
-	}
-	return "now"
-}
-
-func span(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return d.Truncate(time.Second).String()
-	case d < time.Hour:
-		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
-	case d < 48*time.Hour:
-		return strings.TrimSuffix(d.Truncate(time.Hour).String(), "0m0s")
-	}
-	return strconv.Itoa(int(d/(24*time.Hour))) + " days"
-}
+	return tags
+}()

@@ -30,8 +30,8 @@ type Config struct {
 	// that address need not be named.
 	Hosts []string
 
-	// Store is the node's, from which the status page reads the newest items.
-	// Nil: the page shows none.
+	// Store is the node's. The page reads items from it, and keeps there what its
+	// user chose. Nil: the page shows no items, and forgets.
 	Store store.Store
 
 	// PublicURL is where the outside reaches this proxy, for instance through a
@@ -56,6 +56,10 @@ type Config struct {
 	// Forget is after how long a feed is left that no reader asks for. 0: 14 days.
 	Forget time.Duration
 
+	// Polling is what the node was made with. What it says about polling for
+	// others is not overruled by what was chosen on the page before.
+	Polling feedtree.Polling
+
 	// Log gets what a person running the proxy wants to know. Nil: nothing.
 	Log *slog.Logger
 }
@@ -72,6 +76,7 @@ type Proxy struct {
 	hints   *hints
 	imports *imports
 	websub  *websub // nil: nobody could reach it
+	view    *view
 	now     func() time.Time
 	ready   readiness
 	served  tally // readers' requests for feeds, by the status of the answer
@@ -108,6 +113,7 @@ func newProxy(s source, c Config, now func() time.Time) *Proxy {
 	}
 	p.hints = newHints(public, now)
 	p.imports = newImports(p)
+	p.view = newView(p)
 	p.routes = p.newRoutes()
 	if public != nil && c.Client != nil {
 		p.websub = newWebsub(p, public, c.Client)

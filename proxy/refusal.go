@@ -26,19 +26,38 @@ func refuse(w http.ResponseWriter, status int, text string) {
 
 // badAddress explains how an address is put behind the proxy's own.
 func (p *Proxy) badAddress(w http.ResponseWriter, rest string, err error) {
-	refuse(w, http.StatusBadRequest, fmt.Sprintf("This is no address of a feed: %s\n%v\n\n"+
-		"Put the feed's own address behind %s/feed/, like this:\n%[3]s/feed/https://example.org/feed.xml",
-		clip(rest), err, p.base))
+	refuse(w, http.StatusBadRequest, noAddress(rest, err)+fmt.Sprintf("\n\n"+
+		"Put the feed's own address behind %s/feed/, like this:\n%[1]s/feed/https://example.org/feed.xml", p.base))
+}
+
+func noAddress(rest string, err error) string {
+	return fmt.Sprintf("This is no address of a feed: %s\n%v", clip(rest), err)
 }
 
 // noFeed tells why a feed that the proxy never had cannot be served.
 func (p *Proxy) noFeed(w http.ResponseWriter, url string, err error) {
+	status, text := p.whyNot(url, err)
+	w.Header().Set("X-FeedTree-State", "failure="+strconv.QuoteToASCII(clip(cause(url, err))))
+	refuse(w, status, text)
+}
+
+// whyNot explains it, with what to do.
+func (p *Proxy) whyNot(url string, err error) (status int, text string) {
 	status, advice := diagnose(err)
 	if found := p.announced(err); found != "" {
 		advice = "That page announces:\n" + found
 	}
-	w.Header().Set("X-FeedTree-State", "failure="+strconv.QuoteToASCII(clip(cause(url, err))))
-	refuse(w, status, fmt.Sprintf("The feed %s cannot be had.\n%s\n\n%s", clip(url), cause(url, err), advice))
+	return status, fmt.Sprintf("The feed %s cannot be had.\n%s\n\n%s", clip(url), cause(url, err), advice)
+}
+
+// sorry refuses what somebody did on the page: on the page if it was a person, as
+// plain text if it was a program.
+func (p *Proxy) sorry(w http.ResponseWriter, r *http.Request, status int, text string) {
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		refuse(w, status, text)
+		return
+	}
+	p.homeWith(w, r, status, notice{"bad", text, ""})
 }
 
 // cause is what an error says, without naming the feed again.

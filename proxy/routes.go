@@ -14,10 +14,16 @@ type route struct {
 // newRoutes lists what is at one path each.
 func (p *Proxy) newRoutes() map[string]route {
 	return map[string]route{
-		"/":              {get: p.page},
+		"/":              {get: p.home},
+		"/show":          {get: p.feedPage},
+		"/item":          {get: p.item},
+		"/item/body":     {get: p.itemBody},
 		"/page.css":      {get: p.asset},
 		"/page.js":       {get: p.asset},
 		"/api/v1/status": {get: p.status},
+		"/api/v1/items":  {get: p.apiItems},
+		"/api/v1/item":   {get: p.apiItem},
+		"/api/v1/events": {get: p.stream},
 		"/api/v1/token":  {get: p.token},
 		"/readyz":        {get: p.answerReady},
 		"/metrics":       {get: p.newMetrics().ServeHTTP},
@@ -25,6 +31,8 @@ func (p *Proxy) newRoutes() map[string]route {
 		"/opml/result":   {get: p.listResult},
 		"/subscribe":     {post: p.change(formFields, p.subscribe)},
 		"/unsubscribe":   {post: p.change(formFields, p.unsubscribe)},
+		"/volunteer":     {post: p.change(formFields, p.volunteer)},
+		"/limits":        {post: p.change(formFields, p.limit)},
 	}
 }
 

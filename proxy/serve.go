@@ -28,6 +28,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    headerLimit,
 		ErrorLog:          slog.NewLogLogger(p.config.Log.Handler(), slog.LevelWarn),
 	}
+	server.RegisterOnShutdown(p.view.events.close)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	if p.websub != nil {

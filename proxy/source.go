@@ -14,6 +14,9 @@ type source interface {
 	Status() feedtree.Status
 	Check(ctx context.Context) error
 	Feed(url string) (feedtree.FeedStatus, bool)
+	Watch(ctx context.Context) <-chan struct{}
+	Volunteer(ctx context.Context, on bool) error
+	LimitVolunteering(ctx context.Context, requests int, bytes int64) error
 	Hint(ctx context.Context, url, from string) error
 	Hubs(ctx context.Context) ([]feedtree.Hub, error)
 }

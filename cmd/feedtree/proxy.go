@@ -90,7 +90,7 @@ func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 	}
 	defer client.Close()
 	p := proxy.New(node, proxy.Config{
-		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Client: client, Store: data.archive, Log: log,
+		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Client: client, Store: data.archive, Polling: c.polling(), Log: log,
 	})
 	log.Info("ready", "page", base+"/", "data", data.path, "peer", node.ID())
 	log.Info("some readers refuse that address until they are told not to", readerSettings()...)
