@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/feedtree/feedtree/feed/archive"
 )
@@ -16,6 +18,8 @@ type dataDir struct {
 	lock    *os.File
 	archive *archive.Archive
 }
+
+const archiveName = "feedtree.db"
 
 var errLocked = errors.New("locked")
 
@@ -35,7 +39,7 @@ func openData(path string) (_ *dataDir, err error) {
 		}
 		return nil, fmt.Errorf("locking %s: %w", d.lock.Name(), err)
 	}
-	if d.archive, err = archive.Open(filepath.Join(path, "feedtree.db")); err != nil {
+	if d.archive, err = archive.Open(filepath.Join(path, archiveName)); err != nil {
 		_ = d.lock.Close()
 		return nil, err
 	}
@@ -44,6 +48,29 @@ func openData(path string) (_ *dataDir, err error) {
 
 // Close closes the archive and gives the directory free.
 func (d *dataDir) Close() error { return errors.Join(d.archive.Close(), d.lock.Close()) }
+
+// size is what the archive takes on the disk.
+func (d *dataDir) size() (total int64, err error) {
+	for _, suffix := range []string{"", "-wal"} {
+		info, err := os.Stat(filepath.Join(d.path, archiveName+suffix))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		total += info.Size()
+	}
+	return total, nil
+}
+
+// defaultData is the proxy's directory where nobody named one.
+func defaultData() (string, error) {
+	if dir, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":"); filepath.IsAbs(dir) {
+		return dir, nil // of a service (systemd.exec(5))
+	}
+	return xdgDir("XDG_DATA_HOME", ".local/share")
+}
 
 // xdgDir returns the directory of feedtree under an XDG base directory, which
 // is by default below the home directory.

@@ -18,7 +18,7 @@ type proxyCmd struct {
 	Listen    string   `help:"Address for readers." default:"127.0.0.1:8089" group:"Readers"`
 	Host      []string `help:"Name that readers use for this machine, if they are on others. Repeatable." placeholder:"NAME" group:"Readers"`
 	PublicURL string   `name:"public-url" help:"Where the outside reaches this proxy, for hints about news and nothing else: pings, webhooks, and the WebSub hubs of feeds, which are asked to send there." placeholder:"URL" group:"Readers"`
-	Data      string   `help:"Directory for items, keys and peers. Default: feedtree in $XDG_DATA_HOME or ~/.local/share." type:"path" placeholder:"DIR"`
+	Data      string   `help:"Directory for items, keys and peers. Default: feedtree in $XDG_DATA_HOME or ~/.local/share; of a systemd service its StateDirectory." type:"path" placeholder:"DIR"`
 
 	networkFlags
 	originFlags
@@ -61,7 +61,7 @@ func (c proxyCmd) Validate() error {
 // Run serves until ctx ends.
 func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 	if c.Data == "" {
-		if c.Data, err = xdgDir("XDG_DATA_HOME", ".local/share"); err != nil {
+		if c.Data, err = defaultData(); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,9 @@ func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 	defer client.Close()
 	p := proxy.New(node, proxy.Config{
 		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Client: client, Store: data.archive, Polling: c.polling(), Log: log,
+		Disk: data.size, Version: version(),
 	})
+	service{log: log, check: p.Check}.run(ctx)
 	log.Info("ready", "page", base+"/", "data", data.path, "peer", node.ID())
 	log.Info("some readers refuse that address until they are told not to", readerSettings()...)
 	return p.Serve(ctx, listener)
