@@ -2,11 +2,11 @@ package feedtree
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/fetch"
 	"github.com/feedtree/feedtree/feed/fetch/polite"
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/feed/store"
@@ -16,31 +16,34 @@ import (
 // Subscribe follows the feed of a URL. A feed the store knows is followed from
 // where it was left, without asking its origin; another one is fetched once,
 // which is when errors are told. If the URL is that of a web page, the first
-// feed it announces is followed. Several subscriptions of one feed share it.
+// feed it announces is followed, or one at a well-known place beside it
+// (Subscription.Announced); the site is asked three times at most. Several
+// subscriptions of one feed share it.
 func (n *Node) Subscribe(ctx context.Context, url string) (*Subscription, error) {
 	canonical, err := feed.Canonical(url)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}
-	if s, err := n.attach(ctx, n.followed(ctx, canonical)); s != nil || err != nil {
+	l := n.follow(ctx, canonical)
+	if s, err := n.attach(ctx, l); s != nil || err != nil {
 		return s, err
 	}
-	found, err := n.discover(ctx, canonical)
+	found, l, err := n.search(ctx, canonical)
 	if err != nil {
 		return nil, err
 	}
-	if found.rec.URL != canonical {
-		if err := n.config.Store.PutSetting(ctx, aliasOf(canonical), []byte(found.rec.URL)); err != nil {
+	if l.Feed != canonical {
+		if err := n.keepLead(ctx, canonical, l); err != nil {
 			return nil, fmt.Errorf("subscribe to %s: %w", canonical, err)
 		}
-		if s, err := n.attach(ctx, found.rec.URL); s != nil || err != nil {
+		if s, err := n.attach(ctx, l); s != nil || err != nil {
 			return s, err
 		}
 	}
 	if err := n.open(ctx, found); err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", found.rec.URL, err)
 	}
-	s, err := n.attach(ctx, found.rec.URL)
+	s, err := n.attach(ctx, l)
 	if s == nil && err == nil {
 		err = fmt.Errorf("subscribe to %s: %w", found.rec.URL, ErrUnknown) // unsubscribed at once
 	}
@@ -78,25 +81,15 @@ func (n *Node) Unsubscribe(ctx context.Context, url string) error {
 	return err
 }
 
-func aliasOf(url string) string { return "alias " + url }
-
-// followed returns the URL of the feed that a URL led to when it was last
-// subscribed to.
-func (n *Node) followed(ctx context.Context, canonical string) string {
-	if target, ok, err := n.config.Store.Setting(ctx, aliasOf(canonical)); err == nil && ok {
-		return string(target)
-	}
-	return canonical
-}
-
 // attach makes a subscription of a feed that is followed already; nil if it is
 // not.
-func (n *Node) attach(ctx context.Context, url string) (*Subscription, error) {
+func (n *Node) attach(ctx context.Context, l lead) (*Subscription, error) {
+	url := l.Feed
 	newest, err := n.config.Store.Items(ctx, url, 1)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", url, err)
 	}
-	s := &Subscription{node: n, url: url, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	s := &Subscription{node: n, url: url, lead: l, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if len(newest) > 0 {
 		s.seen = newest[0].Seen
 	}
@@ -132,36 +125,8 @@ type found struct {
 	hub      *Hub
 }
 
-// discover fetches a feed that is not known here. A web page leads to the feed
-// it announces, once.
-func (n *Node) discover(ctx context.Context, url string) (*found, error) {
-	p, err := n.first(ctx, url)
-	requests := uint64(1)
-	var page *feed.HTMLPage
-	if errors.As(err, &page) {
-		feeds := feed.Discover(p.answer.Body, p.answer.URL)
-		if len(feeds) == 0 {
-			return nil, fmt.Errorf("subscribe to %s: %w; give the address of the feed itself", url, err)
-		}
-		announced, cerr := feed.Canonical(feeds[0])
-		if cerr != nil {
-			return nil, fmt.Errorf("subscribe to %s: a web page that announces a feed at %q: %w", url, feeds[0], cerr)
-		}
-		if p, err = n.first(ctx, announced); err != nil {
-			return nil, fmt.Errorf("subscribe to %s, which the page %s announces: %w", announced, url, err)
-		}
-		url = announced
-		requests++
-	}
-	if err != nil {
-		return nil, fmt.Errorf("subscribe to %s: %w", url, err)
-	}
-	return n.enrol(url, p, requests)
-}
-
 // first asks for a document that is not known here.
-func (n *Node) first(ctx context.Context, url string) (*poll, error) {
-	f := origin(store.Feed{URL: url})
+func (n *Node) first(ctx context.Context, f fetch.Feed) (*poll, error) {
 	if err := n.await(ctx, f); err != nil {
 		return nil, err
 	}

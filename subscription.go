@@ -17,6 +17,7 @@ type Subscription struct {
 	node *Node
 	ch   *channel
 	url  string
+	lead lead
 	wake chan struct{} // the store holds something new
 	seen int64         // how far Items came; its caller's
 
@@ -38,6 +39,11 @@ type Update struct {
 // URL returns the feed's canonical URL, which may differ from the one
 // subscribed to.
 func (s *Subscription) URL() string { return s.url }
+
+// Announced returns, if the URL subscribed to was that of a web page, true and the
+// feeds that the page announces, the one followed included; none if it was found
+// at a well-known place.
+func (s *Subscription) Announced() (feeds []feed.Link, page bool) { return s.lead.Feeds, s.lead.Page }
 
 // Items yields what arrives from the call of Subscribe on, in order of arrival,
 // until ctx ends, the subscription is closed or the feed unsubscribed; only the

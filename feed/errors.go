@@ -21,14 +21,18 @@ var (
 type HTMLPage struct {
 	// Feeds are the feeds that the page announces, in page order, as written
 	// there: a caller that knows the page's URL gets absolute ones by [Discover].
-	Feeds []string
+	Feeds []Link
 }
 
 func (p *HTMLPage) Error() string {
 	if len(p.Feeds) == 0 {
 		return "not a feed: a web page that announces no feed"
 	}
-	return "not a feed: a web page; it announces " + strings.Join(p.Feeds, " and ")
+	urls := make([]string, len(p.Feeds))
+	for i, f := range p.Feeds {
+		urls[i] = f.URL
+	}
+	return "not a feed: a web page; it announces " + strings.Join(urls, " and ")
 }
 
 func (p *HTMLPage) Unwrap() error { return ErrNotFeed }

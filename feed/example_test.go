@@ -37,9 +37,9 @@ func ExampleParse_webPage() {
 	_, err := feed.Parse([]byte(page), "text/html")
 	var html *feed.HTMLPage
 	if errors.As(err, &html) {
-		fmt.Println(feed.Discover([]byte(page), "https://blog.example/about"))
+		fmt.Println(feed.Discover([]byte(page), "https://blog.example/about")[0].URL)
 	}
-	// Output: [https://blog.example/feed]
+	// Output: https://blog.example/feed
 }
 
 // What a publisher pushes: the items that are new, in the channel they belong to.

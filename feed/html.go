@@ -10,12 +10,19 @@ import (
 
 const maxDiscovered = 16
 
+// Link is a feed as a web page announces it.
+type Link struct {
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+	Type  string `json:"type,omitempty"` // media type, as the page says
+}
+
 // Discover returns the feeds that a web page announces by
 // <link rel="alternate">, in page order, absolute if base is the page's URL.
-func Discover(page []byte, base string) []string {
+func Discover(page []byte, base string) []Link {
 	z := html.NewTokenizer(bytes.NewReader(page))
 	z.SetMaxBuf(1 << 20)
-	var found []string
+	var found []Link
 	for len(found) < maxDiscovered {
 		switch z.Next() {
 		case html.ErrorToken:
@@ -35,8 +42,9 @@ func Discover(page []byte, base string) []string {
 		case string(name) == "base":
 			base = resolve(base, href)
 		case announcesFeed(attrs):
-			if href = resolve(base, href); !slices.Contains(found, href) {
-				found = append(found, href)
+			l := Link{URL: resolve(base, href), Title: trimSpace(attrs["title"]), Type: mediaOf(attrs)}
+			if !slices.ContainsFunc(found, func(other Link) bool { return other.URL == l.URL }) {
+				found = append(found, l)
 			}
 		}
 	}
@@ -65,8 +73,7 @@ func announcesFeed(attrs map[string]string) bool {
 	if !slices.Contains(rel, "alternate") || slices.Contains(rel, "stylesheet") {
 		return false
 	}
-	media, _, _ := strings.Cut(strings.ToLower(attrs["type"]), ";")
-	switch strings.TrimSpace(media) {
+	switch mediaOf(attrs) {
 	case "application/rss+xml", "application/atom+xml", "application/feed+json",
 		"application/rdf+xml", "application/xml", "text/xml", "application/rss", "application/atom":
 		return true
@@ -75,4 +82,9 @@ func announcesFeed(attrs map[string]string) bool {
 		return !strings.Contains(attrs["href"], "/wp-json/")
 	}
 	return false
+}
+
+func mediaOf(attrs map[string]string) string {
+	media, _, _ := strings.Cut(strings.ToLower(attrs["type"]), ";")
+	return strings.TrimSpace(media)
 }

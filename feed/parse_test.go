@@ -190,13 +190,17 @@ func TestParseHTMLPage(t *testing.T) {
 		if !errors.As(err, &html) || !errors.Is(err, ErrNotFeed) {
 			t.Fatalf("%v", err)
 		}
-		want := []string{"https://page.example/blog/feed.xml", "https://other.example/atom", "https://page.example/feed.json"}
-		if !slices.Equal(html.Feeds, want) || !strings.Contains(err.Error(), want[0]) {
+		want := []Link{
+			{"https://page.example/blog/feed.xml", "RSS", "application/rss+xml"},
+			{"https://other.example/atom", "", "application/atom+xml"},
+			{"https://page.example/feed.json", "", "application/feed+json"},
+		}
+		if !slices.Equal(html.Feeds, want) || !strings.Contains(err.Error(), want[0].URL) {
 			t.Errorf("%q, %v", html.Feeds, err)
 		}
 	}
 	found := Discover([]byte(`<link rel="alternate" type="application/rss+xml" href="../f?a=1&amp;b=2">`), "https://p.example/x/y")
-	if !slices.Equal(found, []string{"https://p.example/f?a=1&b=2"}) {
+	if len(found) != 1 || found[0].URL != "https://p.example/f?a=1&b=2" {
 		t.Errorf("%q", found)
 	}
 }

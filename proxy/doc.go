@@ -13,6 +13,8 @@
 //	/feed/URL           the document in its own family of formats
 //	/rss/URL            as RSS 2.0; likewise /atom/ (1.0) and /json/ (JSON Feed 1.1)
 //	/feed/?url=URL      a redirect to the above
+//	/feed/PAGE          of a web page: a redirect to the feed that it announces, the
+//	                    others in Link headers
 //	/                   the page: feeds and their state in words, the newest items
 //	/show?feed=URL      the page of one feed, with its tree as this node sees it
 //	/item?feed=URL&key= an item: its text, cleaned, in a frame that runs and loads nothing
@@ -65,7 +67,7 @@
 // # Invariants
 //
 //  1. Once a document of a feed was held, requests for it are answered 200 or
-//  304. What its origin does wrong is told in X-FeedTree-State and on the page,
+//     304, at a web page's address 302. What its origin does wrong is told in X-FeedTree-State and on the page,
 //     never as an error, Retry-After or slowness: readers punish a whole host for
 //     it, and here all feeds share one host. Nor is a feed that never was held
 //     429 or 5xx: it is 424, or 403, 404 or 422 where asking again does not help.

@@ -158,6 +158,8 @@ type fakeFeed struct {
 	status feedtree.FeedStatus
 	err    error
 	made   int // documents asked for
+	links  []feed.Link
+	page   bool
 }
 
 // add makes a feed out of a document.
@@ -181,7 +183,10 @@ func (f *fakeFeed) set(t testing.TB, doc string) {
 	f.state.Version++
 }
 
-func (f *fakeFeed) URL() string  { return f.url }
+func (f *fakeFeed) URL() string { return f.url }
+
+func (f *fakeFeed) Announced() ([]feed.Link, bool) { return f.links, f.page }
+
 func (f *fakeFeed) Close() error { return nil }
 
 func (f *fakeFeed) Document(context.Context) (*feed.Feed, feedtree.DocState, error) {

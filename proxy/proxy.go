@@ -178,6 +178,9 @@ func (p *Proxy) document(w http.ResponseWriter, r *http.Request, format feed.For
 			"To follow it, enter its address on the page of this proxy, "+p.base+"/")
 		return
 	}
+	if b, err := p.shelf.take(r.Context(), addr); err == nil && p.sendOn(w, r, b.sub, addr) {
+		return
+	}
 	doc, state, err := p.copy(r.Context(), addr, format)
 	if err != nil {
 		p.noFeed(w, addr, err)

@@ -77,7 +77,7 @@ func (p *Proxy) announced(err error) string {
 	}
 	var list strings.Builder
 	for _, f := range page.Feeds {
-		if addr, err := feed.Canonical(f); err == nil {
+		if addr, err := feed.Canonical(f.URL); err == nil {
 			list.WriteString(p.base + "/feed/" + addr + "\n")
 		}
 	}

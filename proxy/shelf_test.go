@@ -99,7 +99,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 }
 
 func TestWhatIsSaidOfFeedsNeverHad(t *testing.T) {
-	page := &feed.HTMLPage{Feeds: []string{"/relative", "https://example.org/a.xml"}}
+	page := &feed.HTMLPage{Feeds: []feed.Link{{URL: "/relative"}, {URL: "https://example.org/a.xml"}}}
 	for _, c := range []struct {
 		err  error
 		code int

@@ -24,6 +24,7 @@ type source interface {
 // subscription is what the proxy asks of a *feedtree.Subscription.
 type subscription interface {
 	URL() string
+	Announced() (feeds []feed.Link, page bool)
 	Document(ctx context.Context) (*feed.Feed, feedtree.DocState, error)
 	State() feedtree.DocState
 	Status() feedtree.FeedStatus

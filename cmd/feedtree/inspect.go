@@ -155,7 +155,7 @@ func announced(doc []byte, where string, err error) string {
 		return ""
 	}
 	if found := feed.Discover(doc, where); len(found) > 0 {
-		return found[0]
+		return found[0].URL
 	}
 	return ""
 }
