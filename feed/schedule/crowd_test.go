@@ -188,7 +188,7 @@ func TestRefreshPeriodIsTOverN(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 8} {
 		for seed := range uint64(3) {
 			want := interval / time.Duration(n)
-			c := newCrowd(1000, all(n), seed)
+			c := newCrowd(400, all(n), seed)
 			const die, end = 20 * interval, 40 * interval
 			c.run(die)
 			f := c.figures(3*interval, die)
@@ -249,6 +249,9 @@ func TestPollsAreDealtAmongTheWilling(t *testing.T) {
 					same++
 				}
 			}
+		}
+		if polled := len(c.active(3 * interval)); polled < 15*n {
+			t.Errorf("N=%d: %d of 50 nodes shared the polls of %d intervals", n, polled, 17)
 		}
 		if same > 0 || total == 0 {
 			t.Errorf("N=%d: %d of %d polls were by who made the one before", n, same, total)

@@ -17,24 +17,28 @@
 //  1. A poll is due T/N after the last request to the origin by anybody, or
 //     Config.Least if that is longer: what the origin allows one client is what all
 //     have together. Chance adds up to a fiftieth, so that no two feeds stay in step.
-//  2. max(2, N) nodes, up to 8, are the crew. They take turns: whose last poll is
-//     the longest ago is next, so that the next poll is another's and confirms or
-//     contradicts the last. All who hear the outcomes know the crew. Whoever misses
-//     a turn has left it, and the next one follows a slot later.
-//  3. Everybody else who wants to poll, the next of the crew too, says so first, at
-//     a random time, and asks only if nobody else has said so before. That is how a
-//     crew is filled up and how a dead one is replaced: the first word heard cancels
-//     the timers of all others. The times are exponentially distributed, so that of
-//     a thousand nodes a few speak. Of two claims that cross the one of the lower
-//     key counts.
-//  4. What a new subscriber fetched is an outcome nobody knows yet. If nobody is
+//  2. Each turn is dealt at random among the willing. Before it is due, whoever wants
+//     it says so at a random time, those first who have waited longest since their
+//     last poll, and asks only if nobody else has said so before: the first word
+//     heard cancels the timers of all others. The times are exponentially
+//     distributed, so that of a thousand nodes a few speak. So the next poll is
+//     another's, and confirms or contradicts the last.
+//  3. Nobody gets all turns by claiming first, or last. A claim before the turn does
+//     not count against those who have waited longer, by doublings of the polls
+//     since, nor against one that was left to be contradicted and was not. Of equal
+//     ones that cross the one of the lower key counts.
+//  4. The last max(2, N) who polled, up to 8, are the crew, who see to it that there is
+//     a poll if nobody claims one. Whose last poll is the longest ago asks when it is
+//     due, without a word before. Whoever misses that has left the crew, and the next
+//     one claims it a slot later, in the end everybody.
+//  5. What a new subscriber fetched is an outcome nobody knows yet. If nobody is
 //     heard it announces that outcome instead of asking again.
-//  5. A publisher that promised a sign of life every TTL is live for 2·TTL after
+//  6. A publisher that promised a sign of life every TTL is live for 2·TTL after
 //     its last; nobody polls meanwhile. Its word counts as N outcomes. One that
 //     promises nothing replaces no poll.
-//  6. A node that may not volunteer polls, for itself, after 3T of silence, and
+//  7. A node that may not volunteer polls, for itself, after 3T of silence, and
 //     then every T until somebody is heard. One that is alone waits for nobody.
-//  7. A request that the origin refused is told, and was a turn as any; each
+//  8. A request that the origin refused is told, and was a turn as any; each
 //     further one in a row doubles the wait of all, up to a day. One that reached
 //     nobody is not told: the next of the crew asks a slot later.
 //
@@ -82,6 +86,10 @@
 //  5. A Habit has one size, whatever was observed, and is all there is to store.
 //  6. The same calls give the same answers.
 //
+// What rule 3 cannot do is tell one node from many keys: who speaks with a new key each
+// time, or tells outcomes more often than anybody asks for them, keeps others from
+// their turns. That is seen, in who polls, and not prevented.
+//
 // FeedTree leaves open who of many silent observers begins and how an incumbent
-// knows to stop; rules 1 to 4 are this package's answer.
+// knows to stop; rules 1 to 5 are this package's answer.
 package schedule

@@ -53,8 +53,8 @@ func (v *Volunteer) shared() (at time.Duration, what Action) {
 		return turn + part(p/jitterPart, v.round.jitter), Poll
 	case member:
 		return late + time.Duration(rank)*v.slot(), Claim
-	case len(v.crew) > 0 && len(v.crew) < v.crewSize() && v.last.ok:
-		return turn - v.settle() - v.spread() + part(v.spread(), v.round.takeover), Claim
+	case len(v.crew) > 0 && v.last.ok && !v.crowded():
+		return turn - v.settle() - v.spread() + part(v.spread(), v.draw()), Claim
 	}
 	return late + time.Duration(len(v.crew))*v.slot() + part(v.spread(), v.round.takeover), Claim
 }

@@ -47,6 +47,7 @@ type Volunteer struct {
 	fails int // requests in a row, by whomever, that had no outcome
 	round round
 	crew  crew
+	past  past
 	heard counter
 	own   own
 	live  time.Duration // the publisher is, until then
@@ -206,8 +207,8 @@ func (v *Volunteer) Asking(now, ago time.Duration, by Source) {
 	if at <= now-v.memory() || by == v.cfg.Self {
 		return
 	}
-	if v.own.claimed && at < v.own.claim+v.settle() && compare(v.cfg.Self, by) < 0 {
-		return // of two claims that crossed this one counts
+	if v.outranks(at, by) {
+		return
 	}
 	v.own.claimed = false
 	v.asked(at, by, false)
@@ -282,6 +283,7 @@ func (v *Volunteer) SetAlone(now time.Duration, alone bool) {
 func (v *Volunteer) outcome(at time.Duration, by Source) {
 	v.heard.add(at)
 	v.crew = v.crew.polled(at, by, v.crewSize(), v.settle())
+	v.past = v.past.polled(at, by)
 	v.asked(at, by, true)
 }
 
