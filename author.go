@@ -65,6 +65,7 @@ type statement struct {
 	payload []byte
 	media   signing.Media
 	ttl     time.Duration
+	seen    []byte // a testimony: what a volunteer's heartbeat carries
 	want    int
 	told    []store.Item          // the items in the payload
 	batch   store.Batch           // to be stored with it
@@ -137,7 +138,11 @@ func (a *author) seal(s *statement) (*signing.Envelope, signing.Line, error) {
 	} else {
 		a.line.Heartbeat(&h)
 	}
-	wire, err := a.id.Seal(h, s.payload)
+	payload := s.payload
+	if payload == nil && s.seen != nil {
+		h.Media, payload = signing.Witness, s.seen
+	}
+	wire, err := a.id.Seal(h, payload)
 	if err != nil {
 		return nil, a.line, err
 	}

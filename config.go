@@ -37,6 +37,16 @@ type Config struct {
 	// Polling is how often it asks, and whether it does so for others.
 	Polling Polling
 
+	// Witnesses is how many volunteers have to say the same of an item, with
+	// different keys, from different networks and under different parents, for it
+	// to count as corroborated. 0: two.
+	Witnesses int
+
+	// NetworkOf names the network that a peer, given by its ID, is in; "" if that
+	// is not known. Nil: the /16 (IPv4) or /32 (IPv6) of the address it is directly
+	// connected with.
+	NetworkOf func(peerID string) string
+
 	// Public says whether the feed of a canonical URL may be spoken of to
 	// strangers, and if not, why not. Nil: feed.Public.
 	Public func(canonicalURL string) (ok bool, why string)

@@ -33,6 +33,16 @@
 // there is still none, they count as a volunteer's. While a publisher keeps its
 // promise of heartbeats, volunteers are refused.
 //
+// With each outcome a volunteer testifies to the validators, the hash and the items of
+// the document ([signing.Testimony]), and feed/witness weighs what they say.
+// Config.Witnesses of them who are independent, by key, network and parent, make an
+// item corroborated. Where one who asked later did not see it, it is unconfirmed
+// and disputed ([Update.Doubt]). A volunteer that was given the same document as this node
+// and says that another item was in it is not heard again: for a month about any
+// feed, for a week about this one if only others say so. The network of a volunteer
+// counts as known while it is directly connected. What this proves is that K
+// independent ones say the same, not that they are independent of each other's owner.
+//
 // # Invariants
 //
 //  1. What comes from the tree is in the store before a subscription yields it,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/feed/witness"
 )
 
 // DocState says how much a document can be relied on.
@@ -25,6 +26,10 @@ type DocState struct {
 	// Trust says for each item's key why it is believed. Only Document fills
 	// it in.
 	Trust map[string]store.Trust
+
+	// Doubt says for the keys of items that volunteers dispute or contradict which
+	// of the two. Only Document fills it in.
+	Doubt map[string]witness.State
 }
 
 const (
@@ -58,6 +63,7 @@ func (s *Subscription) Document(ctx context.Context) (*feed.Feed, DocState, erro
 	}
 	slices.SortStableFunc(held, newestFirst)
 	state.Trust = make(map[string]store.Trust, len(held))
+	state.Doubt = map[string]witness.State{}
 	items := make([]feed.Item, 0, len(held))
 	for _, r := range held {
 		it, err := itemOf(r)
@@ -66,7 +72,10 @@ func (s *Subscription) Document(ctx context.Context) (*feed.Feed, DocState, erro
 			continue
 		}
 		items = append(items, it)
-		state.Trust[r.Key] = r.Trust
+		trust, doubt := s.ch.standing.bench.believed(r)
+		if state.Trust[r.Key] = trust; doubt != witness.Unconfirmed {
+			state.Doubt[r.Key] = doubt
+		}
 	}
 	return feed.Assemble(channel, items), state, nil
 }

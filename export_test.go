@@ -2,6 +2,7 @@ package feedtree
 
 import (
 	"context"
+	"net/netip"
 
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
@@ -50,3 +51,6 @@ func (n *Node) Awaited() (count int) {
 	_ = n.desk.ask(context.Background(), func(d *desk) { count = len(d.waits) })
 	return count
 }
+
+// NetworkName names the network of an address.
+func NetworkName(at netip.Addr) string { return networkOf(at) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/feed/witness"
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/signing"
 )
@@ -94,6 +95,7 @@ type heard struct {
 	ago    time.Duration
 	speaks bool // it is the publisher's own
 	bad    bool // it cannot be read
+	items  []witness.Item
 }
 
 // take stores arrivals and tells the desk and the tree.
@@ -186,6 +188,11 @@ func (in *intake) tell(arrivals []arrival, all []heard, added []store.Item) {
 	for _, a := range arrivals {
 		n.overheard(a.env)
 	}
+	for _, h := range all {
+		if s := n.judges.of(h.env.Group); s != nil {
+			n.listen(n.life.ctx, s, h.env, h.items)
+		}
+	}
 	if len(all) > 0 {
 		n.desk.post(func(d *desk) { d.heard(all, news) })
 	}
@@ -218,6 +225,7 @@ func (in *intake) read(a *arrival, b *store.Batch) (heard, bool) {
 	if a.env.Kind == signing.Event {
 		items, err := in.items(s.url, a.env, p.trust(a.env), now)
 		h.bad = err != nil
+		h.items = itemsOf(items)
 		b.Items = append(b.Items, items...)
 	}
 	return h, true

@@ -21,6 +21,9 @@ const (
 	whyRole     = "unknown role"
 	whyPayload  = "unreadable payload"
 	whyStore    = "could not be stored"
+
+	whyLiar      = "a volunteer caught lying"
+	whyTestimony = "unreadable testimony"
 )
 
 // judges finds what decides about a group's events. It is read from many
@@ -44,6 +47,7 @@ type standing struct {
 	live    atomic.Pointer[time.Time] // until when the publisher is; it does not follow the wall clock
 	nudged  atomic.Bool               // the origin is being asked about an unknown key
 	refused tally
+	bench   bench // what the feed's volunteers say
 }
 
 // policy is what is known of the feed's key. It is replaced, never changed.
@@ -56,8 +60,8 @@ type policy struct {
 
 func (p *policy) keyed() bool { return p.pin.How != "" }
 
-func newStanding(url string, pin store.Pin) *standing {
-	s := &standing{url: url}
+func newStanding(url string, pin store.Pin, witnesses int) *standing {
+	s := &standing{url: url, bench: newBench(witnesses)}
 	s.policy.Store(&policy{pin: pin})
 	return s
 }
@@ -87,6 +91,8 @@ func (n *Node) judge(env *signing.Envelope) (multicast.Verdict, string) {
 	switch {
 	case env.Time.After(now.Add(maxAhead)):
 		verdict, why = multicast.Refuse, whyFuture
+	case s != nil && env.Role == signing.Volunteer && n.liars.hold(env.Key, env.Group, now):
+		verdict, why = multicast.Refuse, whyLiar
 	case s != nil:
 		verdict, why = s.judge(env, now)
 	}

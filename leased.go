@@ -33,7 +33,7 @@ func (n *Node) leased(ctx context.Context, rec store.Feed, b *store.Batch) error
 	for _, c := range cursors {
 		read[c.Source] = true
 	}
-	now, s := time.Now(), newStanding(rec.URL, rec.Pin)
+	now, s := time.Now(), newStanding(rec.URL, rec.Pin, n.config.Witnesses)
 	unbroken := map[[32]byte]store.Cursor{}
 	for _, e := range held {
 		if read[e.Source] || e.Beat != 0 {

@@ -52,6 +52,7 @@ func (n *Node) join(ctx context.Context, ch *channel) {
 	if err != nil {
 		n.complain(ctx, "cannot read the events of a feed", ch.url, err)
 	}
+	n.recall(ctx, ch, held)
 	still := n.present(ch, cursors, held)
 	var stamps []multicast.Stamp // nil only if there never was a cursor
 	for _, c := range cursors {

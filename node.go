@@ -43,6 +43,7 @@ type Node struct {
 	authors authors
 	codec   *codec
 	hints   hints
+	liars   liars
 	kept    *kept // config.Store, watched
 
 	watchers watchers

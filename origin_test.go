@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -234,6 +235,12 @@ func (a *arrivals) of(guid string) (feedtree.Update, bool) {
 		}
 	}
 	return feedtree.Update{}, false
+}
+
+func (a *arrivals) all() []feedtree.Update {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.list)
 }
 
 func role(n *feedtree.Node, url string) feedtree.Role {

@@ -13,6 +13,7 @@ import (
 	"github.com/feedtree/feedtree/feed/fetch/polite"
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/signing"
 )
 
 // job is what a worker is to do for a channel.
@@ -145,7 +146,9 @@ func (n *Node) do(ctx context.Context, ch *channel, j job) result {
 	}
 	if j.announce {
 		r := result{ok: true}
-		err := n.tell(ctx, ch, &poll{job: j, now: time.Now()})
+		p := &poll{job: j, now: time.Now()}
+		p.testimony = n.witnessed(ctx, ch, p)
+		err := n.tell(ctx, ch, p)
 		if err != nil {
 			n.complain(ctx, "cannot tell others about a feed", ch.url, err)
 			r.ok = false
@@ -169,6 +172,8 @@ type poll struct {
 	habit  schedule.Habit
 	seenAt schedule.Visit
 	added  int // how much of it was new to the store
+
+	testimony *signing.Testimony // to what it saw; nil: it cannot be said
 }
 
 func (n *Node) poll(ctx context.Context, ch *channel, j job) result {
@@ -189,6 +194,7 @@ func (n *Node) poll(ctx context.Context, ch *channel, j job) result {
 	p.habit.Observe(p.seenAt)
 	r.habit = p.habit
 	p.change = n.changes(p)
+	p.testimony = n.witnessed(ctx, ch, p)
 	if j.tell && n.stillPublic(ch, p) {
 		err = n.tell(ctx, ch, p)
 		r.told = err == nil

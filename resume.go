@@ -20,6 +20,9 @@ func (n *Node) resume(ctx context.Context) error {
 	}
 	d := n.desk
 	d.loadHosts(ctx)
+	if err := n.liars.load(ctx, n.config.Store, time.Now()); err != nil {
+		n.complain(ctx, "cannot read which volunteers lied", "", err)
+	}
 	var resumed []*channel
 	for _, rec := range feeds {
 		if rec.Asked.IsZero() {

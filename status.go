@@ -27,6 +27,8 @@ type Status struct {
 	Volunteering Effort    `json:"volunteering"`
 	Reach        kad.Reach `json:"reach"`
 	Health       Health    `json:"health"`
+
+	Liars int `json:"liars"` // volunteers that were caught and are not heard, of any feed
 }
 
 // FeedStatus is one feed as this node sees it. Times that are not known are
@@ -59,7 +61,8 @@ type FeedStatus struct {
 	NextPoll       time.Time     `json:"next_poll"`       // unless somebody is heard before
 	Read           time.Time     `json:"read"`            // when the document was last asked for, to the hour
 
-	Week Week `json:"week"`
+	Week      Week      `json:"week"`
+	Witnesses Witnesses `json:"witnesses"`
 
 	Publisher string            `json:"publisher"` // fingerprint of the feed's key
 	Live      bool              `json:"live"`      // the publisher keeps its promise of heartbeats
@@ -105,6 +108,7 @@ func (n *Node) Status() Status {
 		Feeds: n.feedStatus(""), Counts: n.net.Counters(),
 		Reach: n.net.Reach(),
 	}
+	s.Liars = n.liars.count(time.Now())
 	_ = n.desk.ask(context.Background(), func(d *desk) {
 		s.Volunteering, s.Health, s.Counts["outcomes_heard"] = d.report(), d.health(), d.outcomes
 	}) // after Close there is nothing
@@ -166,6 +170,7 @@ func (d *desk) describe(ch *channel) FeedStatus {
 	if at := ch.deadline(); at != schedule.Never && !trouble.Gone {
 		s.NextPoll = d.node.life.wall(max(at, now))
 	}
+	s.Witnesses = ch.standing.bench.report()
 	m := d.moment(ch)
 	ch.account.pass(m)
 	s.Week = ch.account.week(m.wall)

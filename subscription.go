@@ -10,6 +10,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/feed/witness"
 )
 
 // Subscription is one interest in a feed.
@@ -31,8 +32,9 @@ type Update struct {
 	Feed       string // the feed's canonical URL
 	Item       feed.Item
 	Trust      store.Trust
-	Source     [32]byte // who said so; zero if it was fetched here
-	Epoch, Seq uint64   // and where in its line
+	Doubt      witness.State // Disputed or Contradicted if volunteers say otherwise
+	Source     [32]byte      // who said so; zero if it was fetched here
+	Epoch, Seq uint64        // and where in its line
 	Received   time.Time
 }
 
@@ -70,7 +72,7 @@ func (s *Subscription) Items(ctx context.Context) iter.Seq2[Update, error] {
 			}
 			for _, r := range fresh {
 				s.seen = r.Seen
-				if u, err := update(r); !yield(u, err) || err != nil {
+				if u, err := s.update(r); !yield(u, err) || err != nil {
 					return
 				}
 			}
@@ -102,10 +104,11 @@ func (s *Subscription) fresh(ctx context.Context) ([]store.Item, error) {
 	}
 }
 
-func update(r store.Item) (Update, error) {
+func (s *Subscription) update(r store.Item) (Update, error) {
 	it, err := itemOf(r)
+	trust, doubt := s.ch.standing.bench.believed(r)
 	return Update{
-		Feed: r.Feed, Item: it, Trust: r.Trust, Source: r.Source, Epoch: r.Epoch, Seq: r.Seq, Received: r.Received,
+		Feed: r.Feed, Item: it, Trust: trust, Doubt: doubt, Source: r.Source, Epoch: r.Epoch, Seq: r.Seq, Received: r.Received,
 	}, err
 }
 

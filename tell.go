@@ -34,11 +34,15 @@ func (n *Node) tell(ctx context.Context, ch *channel, p *poll) error {
 	if len(parts) == 0 {
 		parts = []part{{}} // no news
 	}
+	beat, err := testify(parts, p.testimony)
+	if err != nil {
+		return err
+	}
 	parts[0].items = append(parts[0].items, tooLarge...)
 	a := n.author(n.id, ch.group)
 	for i, part := range parts {
 		s := &statement{
-			role: signing.Volunteer, payload: part.payload, media: part.media, change: p.change, ledger: ch.ledger,
+			role: signing.Volunteer, payload: part.payload, media: part.media, seen: beat, change: p.change, ledger: ch.ledger,
 		}
 		if s.told, err = records(ch.url, f, part.items, store.Fetched, p.now); err != nil {
 			return err

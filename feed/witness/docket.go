@@ -32,6 +32,12 @@ func (p *Panel) State(it Item) State {
 	return Unconfirmed
 }
 
+// Tainted reports whether a liar listed an item.
+func (p *Panel) Tainted(it Item) bool {
+	d := p.docket[it]
+	return d != nil && d.tainted
+}
+
 // docket is one item and who says what of it.
 type docket struct {
 	first   uint64    // number of the statement that listed it first

@@ -128,6 +128,14 @@ func (p *Panel) Expel(by Source) Finding {
 	return Finding{Changed: c.list()}
 }
 
+// Pardon lets a source be heard again.
+func (p *Panel) Pardon(by Source) {
+	if p.liars[by] {
+		delete(p.liars, by)
+		p.jailed = slices.DeleteFunc(p.jailed, func(s Source) bool { return s == by })
+	}
+}
+
 // take removes and returns the latest statement of a source.
 func (p *Panel) take(by Source, own bool) (held, bool) {
 	for i, h := range p.latest {
