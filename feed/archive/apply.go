@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/feedtree/feedtree/feed/store"
@@ -13,10 +12,13 @@ import (
 // transaction is one write in progress. Its first error stays and turns the
 // rest of it into nothing, so that a sequence of statements reads as one.
 type transaction struct {
-	ctx    context.Context
-	tx     *sql.Tx
-	limits store.Limits
-	err    error
+	ctx     context.Context
+	ready   *inside
+	limits  store.Limits
+	damages *damages
+	dropped Dropped
+	last    map[string]int64 // the last row id given, by table
+	err     error
 }
 
 // write runs do in a transaction and commits it. The context bounds the wait
@@ -26,59 +28,50 @@ func (a *Archive) write(ctx context.Context, do func(*transaction)) error {
 	if a.closed.Load() {
 		return a.explain(store.ErrClosed)
 	}
+	wanted, err := a.transact(ctx, do)
+	a.writing.prepare(context.WithoutCancel(ctx), wanted)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return ctx.Err()
+	}
+	return a.explain(err)
+}
+
+func (a *Archive) transact(ctx context.Context, do func(*transaction)) (wanted []string, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	conn, err := a.writer.Conn(ctx)
 	if err != nil {
-		return a.explain(err)
+		return nil, err
 	}
 	defer conn.Close()
 	ctx = context.WithoutCancel(ctx)
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return a.explain(err)
+		return nil, err
 	}
 	defer tx.Rollback()
-	t := &transaction{ctx: ctx, tx: tx, limits: a.limits}
+	t := &transaction{ctx: ctx, ready: a.writing.inside(tx), limits: a.limits, damages: &a.damages, last: make(map[string]int64)}
 	do(t)
 	if t.err == nil {
 		t.err = tx.Commit()
 	}
-	return a.explain(t.err)
+	if t.err == nil {
+		a.dropped.add(t.dropped)
+	}
+	return t.ready.wanted, t.err
 }
 
-func (t *transaction) exec(query string, args ...any) sql.Result {
-	if t.err != nil {
-		return nil
+func (t *transaction) exec(query string, args ...any) {
+	if t.err == nil {
+		_, t.err = t.ready.exec(t.ctx, query, args)
 	}
-	result, err := t.tx.ExecContext(t.ctx, query, args...)
-	t.err = err
-	return result
-}
-
-// insert runs an INSERT and returns the row's id.
-func (t *transaction) insert(query string, args ...any) int64 {
-	result := t.exec(query, args...)
-	if t.err != nil {
-		return 0
-	}
-	var id int64
-	id, t.err = result.LastInsertId()
-	return id
 }
 
 // one scans a single row, and reports whether there was one.
-func (t *transaction) one(into []any, query string, args ...any) bool {
-	if t.err != nil {
-		return false
-	}
-	err := t.tx.QueryRowContext(t.ctx, query, args...).Scan(into...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false
-	}
-	t.err = err
-	return err == nil
+func (t *transaction) one(into []any, query string, args ...any) (found bool) {
+	t.each(func() { found = true }, into, query, args...)
+	return found && t.err == nil
 }
 
 // each scans every row into the same places and calls do after each.
@@ -86,12 +79,44 @@ func (t *transaction) each(do func(), into []any, query string, args ...any) {
 	if t.err != nil {
 		return
 	}
-	rows, err := t.tx.QueryContext(t.ctx, query, args...)
+	rows, err := t.ready.query(t.ctx, query, args)
 	if err != nil {
 		t.err = err
 		return
 	}
-	t.err = scanAll(rows, into, do)
+	t.fail(scanAll(rows, into, do))
+}
+
+// rows reads rows of a table that end with their checksums. do is told of each
+// whether it is whole.
+func (t *transaction) rows(table string, do func(row []any, whole bool), query string, args ...any) {
+	if t.err != nil {
+		return
+	}
+	rows, err := t.ready.query(t.ctx, query, args)
+	if err != nil {
+		t.err = err
+		return
+	}
+	t.fail(scanRows(rows, table, do))
+}
+
+// fail notes an error, unless there was one before.
+func (t *transaction) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// newID returns the id of the next row of a table, so that the row's checksum can
+// cover it.
+func (t *transaction) newID(table string) int64 {
+	last, ok := t.last[table]
+	if !ok {
+		t.one([]any{&last}, `SELECT seq FROM sqlite_sequence WHERE name = ?`, table)
+	}
+	t.last[table] = last + 1
+	return last + 1
 }
 
 func scanAll(rows *sql.Rows, into []any, do func()) error {
@@ -105,8 +130,30 @@ func scanAll(rows *sql.Rows, into []any, do func()) error {
 	return rows.Err()
 }
 
+// scanRows reads rows as they are: until its checksum was looked at, a row may
+// hold anything in any column.
+func scanRows(rows *sql.Rows, table string, do func(row []any, whole bool)) error {
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		row, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		do(row, whole(table, row))
+	}
+	return rows.Err()
+}
+
 // Apply implements store.Store.
 func (a *Archive) Apply(ctx context.Context, b store.Batch) ([]store.Item, error) {
+	leaves := prepare(b.Items) // not while others wait for the writer
 	var added []store.Item
 	err := a.write(ctx, func(t *transaction) {
 		if b.Line != nil {
@@ -115,7 +162,7 @@ func (a *Archive) Apply(ctx context.Context, b store.Batch) ([]store.Item, error
 		if b.Feed != nil {
 			t.putFeed(*b.Feed)
 		}
-		added = t.putItems(b.Items)
+		added = t.putItems(leaves)
 		for _, e := range b.Envelopes {
 			t.putEnvelope(e)
 		}
@@ -130,54 +177,6 @@ func (a *Archive) Apply(ctx context.Context, b store.Batch) ([]store.Item, error
 	return added, nil
 }
 
-func (t *transaction) putFeed(f store.Feed) {
-	var id int64
-	t.one([]any{&id}, `INSERT INTO feeds (url, grp, asked, read, content_type, etag, last_modified, fetched,
-			not_before, interval, moved, local, pin, pin_how, pin_since, cert, failure, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (url) DO UPDATE SET (grp, asked, read, content_type, etag, last_modified, fetched,
-			not_before, interval, moved, local, pin, pin_how, pin_since, cert, failure, origin) =
-		(excluded.grp, excluded.asked, excluded.read, excluded.content_type, excluded.etag, excluded.last_modified, excluded.fetched,
-			excluded.not_before, excluded.interval, excluded.moved, excluded.local, excluded.pin, excluded.pin_how, excluded.pin_since,
-			excluded.cert, excluded.failure, excluded.origin)
-		RETURNING id`,
-		f.URL, f.Group[:], millis(f.Asked), millis(f.Read), f.ContentType, f.Validators.ETag, f.Validators.LastModified, millis(f.Fetched),
-		millis(f.NotBefore), int64(f.Interval), f.Moved, f.Local, f.Pin.Fingerprint[:], f.Pin.How, millis(f.Pin.Since), f.Cert, f.Failure, f.Origin)
-	if f.Doc != nil {
-		// An unchanged document costs no write.
-		t.exec(`INSERT INTO documents (feed, body) VALUES (?, ?)
-			ON CONFLICT (feed) DO UPDATE SET body = excluded.body WHERE body <> excluded.body`, id, f.Doc)
-	}
-}
-
-func (t *transaction) putLine(next store.Line) {
-	var epoch, seq, beat int64
-	var head []byte
-	if t.one([]any{&epoch, &seq, &head, &beat}, `SELECT epoch, seq, head, beat FROM lines WHERE grp = ? AND source = ?`,
-		next.Group[:], next.Source[:]) {
-		have := store.Line{Group: next.Group, Source: next.Source, Epoch: uint64(epoch), Seq: uint64(seq), Beat: uint64(beat)}
-		copy(have.Head[:], head)
-		if !have.Allows(next) {
-			t.err = fmt.Errorf("line %x at %d/%d, asked to keep %d/%d: %w",
-				have.Source[:8], have.Epoch, have.Seq, next.Epoch, next.Seq, store.ErrLine)
-		}
-	}
-	t.exec(`INSERT INTO lines (grp, source, epoch, seq, head, beat) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (grp, source) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, head = excluded.head, beat = excluded.beat`,
-		next.Group[:], next.Source[:], int64(next.Epoch), int64(next.Seq), next.Head[:], int64(next.Beat))
-}
-
-// DropFeed implements store.Store.
-func (a *Archive) DropFeed(ctx context.Context, url string) error {
-	return a.write(ctx, func(t *transaction) {
-		var group []byte
-		if t.one([]any{&group}, `DELETE FROM feeds WHERE url = ? RETURNING grp`, url) {
-			t.exec(`DELETE FROM envelopes WHERE grp = ? AND until IS NULL`, group)
-			t.exec(`DELETE FROM cursors WHERE grp = ?`, group)
-		}
-	})
-}
-
 // millis is a time as a column holds it, NULL for the zero time.
 func millis(t time.Time) any {
 	if t.IsZero() {
@@ -187,9 +186,47 @@ func millis(t time.Time) any {
 }
 
 // since is what millis wrote.
-func since(column sql.NullInt64) time.Time {
-	if !column.Valid {
-		return time.Time{}
+func since(column any) time.Time {
+	if n, ok := column.(int64); ok {
+		return time.UnixMilli(n).UTC()
 	}
-	return time.UnixMilli(column.Int64).UTC()
+	return time.Time{}
+}
+
+// blob is bytes as a column holds them: empty ones are not NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// orNull is bytes as a column holds them that can be missing.
+func orNull(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// key32 is a group, a source or a hash as a column holds it, nothing for zero.
+func key32(k [32]byte) []byte {
+	if k == [32]byte{} {
+		return []byte{}
+	}
+	return k[:]
+}
+
+// as32 is what key32 wrote.
+func as32(column any) (k [32]byte) {
+	b, _ := column.([]byte)
+	copy(k[:], b)
+	return k
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -72,9 +72,23 @@ func explain(path string, err error) error {
 	return fmt.Errorf("archive %s: %w", path, err)
 }
 
+// unreadable reports whether SQLite, or the types of what it read, say that the
+// file is not as it was written.
+func unreadable(err error) bool {
+	var failed *sqlite.Error
+	if !errors.As(err, &failed) {
+		return strings.Contains(err.Error(), "converting driver.Value") || strings.Contains(err.Error(), "unsupported Scan")
+	}
+	switch failed.Code() & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM:
+		return true
+	}
+	return false
+}
+
 func damaged(path string, why error) error {
 	return &FileError{path, fmt.Errorf("%w: %w", ErrDamaged, why), fmt.Sprintf(
-		"restore a copy of it, save what can be read with `sqlite3 %s .recover`, or move it and its -wal away and start again", quote(path))}
+		"save what is whole with `feedtree archive export --file %s BACKUP` and import that into a new one, or restore a copy", quote(path))}
 }
 
 func newer(path string, version int) error {

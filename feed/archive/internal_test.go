@@ -3,6 +3,7 @@ package archive
 import (
 	"database/sql"
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestDurableMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "user_version": "2", "application_id": "1717859442"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "user_version": "3", "application_id": "1717859442"} {
 		var got string
 		if err := a.writer.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q, %v, want %q", pragma, got, err, want)
@@ -59,7 +60,7 @@ func TestMigrate(t *testing.T) {
 		return n
 	}
 	now := len(migrations)
-	broken := append(migrations[:now:now], `ALTER TABLE settings ADD COLUMN extra TEXT`, `CREATE NONSENSE`)
+	broken := append(migrations[:now:now], step{sql: `ALTER TABLE settings ADD COLUMN extra TEXT`}, step{sql: `CREATE NONSENSE`})
 	if err := migrateBy(t.Context(), a.writer, broken); err == nil || version() != now {
 		t.Fatalf("a broken migration: %v, schema %d", err, version())
 	}
@@ -107,6 +108,13 @@ func TestFileOfTheFirstSchema(t *testing.T) {
 	}
 }
 
+// noise is a document that does not get smaller by compression.
+func noise(size int) []byte {
+	b := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(b)
+	return b
+}
+
 // A full disk: nothing of the batch is kept, reading goes on, and so does
 // writing once there is room.
 func TestFull(t *testing.T) {
@@ -119,7 +127,7 @@ func TestFull(t *testing.T) {
 	item := func(key string, size int) store.Batch {
 		return store.Batch{
 			Feed:  &store.Feed{URL: url},
-			Items: []store.Item{{Feed: url, Key: key, Doc: make([]byte, size)}},
+			Items: []store.Item{{Feed: url, Key: key, Doc: noise(size)}},
 			Line:  &store.Line{Seq: uint64(size)},
 		}
 	}

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/feedtree/feedtree/feed/store"
@@ -13,34 +12,28 @@ type shelf struct {
 	t            *transaction
 	feed         int64
 	items, bytes int64
-}
-
-// version is a stored version of an item as Weigh needs it.
-type version struct {
-	item    store.Item
-	current bool
-	size    int64
+	shown        map[string]bool // keys in the feed's document, once it was read
 }
 
 // putItems keeps items as store.Weigh says, and returns those that are news.
-func (t *transaction) putItems(items []store.Item) []store.Item {
+func (t *transaction) putItems(leaves []leaf) []store.Item {
 	var added []store.Item
 	shelves := make(map[string]*shelf)
-	for _, in := range items {
-		s, ok := shelves[in.Feed]
+	for _, l := range leaves {
+		s, ok := shelves[l.item.Feed]
 		if !ok {
-			s = t.shelf(in.Feed)
-			shelves[in.Feed] = s
+			s = t.shelf(l.item.Feed)
+			shelves[l.item.Feed] = s
 		}
 		if t.err != nil {
 			return nil
 		}
-		if kept, news := s.put(in); news {
+		if kept, news := s.put(l); news {
 			added = append(added, kept)
 		}
 	}
 	for _, s := range shelves {
-		t.exec(`UPDATE feeds SET items = ?, bytes = ? WHERE id = ?`, s.items, s.bytes, s.feed)
+		s.close()
 	}
 	return added
 }
@@ -53,139 +46,180 @@ func (t *transaction) shelf(url string) *shelf {
 	return s
 }
 
-func (s *shelf) put(in store.Item) (store.Item, bool) {
-	in.Published, in.Received = store.Kept(in.Published), store.Kept(in.Received)
-	versions := s.versions(in.Key)
-	var current, same *version
+// close notes what the feed has now.
+func (s *shelf) close() {
+	s.t.exec(`UPDATE feeds SET items = ?, bytes = ? WHERE id = ?`, s.items, s.bytes, s.feed)
+}
+
+func (s *shelf) put(in leaf) (store.Item, bool) {
+	in.feed = s.feed
+	versions, spoiled := s.versions(in.item.Key)
+	var current, same *leaf
 	for i := range versions {
 		if versions[i].current {
 			current = &versions[i]
 		}
-		if versions[i].item.Hash == in.Hash {
+		if versions[i].item.Hash == in.item.Hash {
 			same = &versions[i]
 		}
 	}
-	verdict := store.Weigh(current.known(), same.known(), in)
+	verdict := store.Weigh(current.known(), same.known(), in.item)
 	if verdict.Current && current != nil {
-		s.t.exec(`UPDATE items SET current = 0 WHERE seen = ?`, current.item.Seen)
+		s.demote(current.item.Seen)
 	}
 	switch {
 	case verdict.Insert:
-		in.Seen = s.insert(in, verdict.Current)
-		s.bytes += int64(len(in.Doc))
-		if current == nil {
+		in.current = verdict.Current
+		in.item.Seen = s.t.newID("items")
+		s.insert(in)
+		s.bytes += in.size
+		if current == nil && !spoiled {
 			s.items++
 		}
 		if len(versions) >= s.t.limits.Versions {
-			s.forgetVersion(in.Key)
+			s.forgetVersion(in.item.Key)
 		}
 	case verdict.Renew:
-		in.Seen, in.Received = same.item.Seen, same.item.Received
+		in.item.Seen, in.item.Received, in.current = same.item.Seen, same.item.Received, same.current
 		s.renew(in)
-		s.bytes += int64(len(in.Doc)) - same.size
+		s.bytes += in.size - same.size
 	}
 	if verdict.Current && same != nil {
-		s.t.exec(`UPDATE items SET current = 1 WHERE seen = ?`, same.item.Seen)
+		s.t.exec(`UPDATE items SET current = 1, sum = sum | 1 WHERE seen = ?`, same.item.Seen)
+		s.index(same.item.Seen, in.words)
 	}
 	s.prune()
-	return in, verdict.Added
+	return in.item, verdict.Added
 }
 
-func (v *version) known() *store.Item {
-	if v == nil {
+func (l *leaf) known() *store.Item {
+	if l == nil {
 		return nil
 	}
-	return &v.item
+	return &l.item
 }
 
-func (s *shelf) versions(key string) []version {
-	var found []version
-	var v version
-	var hash, source []byte
-	var epoch, seq int64
-	var received sql.NullInt64
-	s.t.each(func() {
-		copy(v.item.Hash[:], hash)
-		copy(v.item.Source[:], source)
-		v.item.Epoch, v.item.Seq, v.item.Received = uint64(epoch), uint64(seq), since(received)
-		found = append(found, v)
-	}, []any{&v.item.Seen, &hash, &v.current, &v.item.Trust, &source, &epoch, &seq, &received, &v.size},
-		`SELECT seen, hash, current, trust, source, epoch, seq, received, size FROM items WHERE feed = ? AND key = ?`, s.feed, []byte(key))
-	return found
+// versions returns what is held of an item. What of it is damaged is dropped, so
+// that it can come anew; then spoiled says that the item is counted already.
+func (s *shelf) versions(key string) (found []leaf, spoiled bool) {
+	var gone []int64
+	s.t.rows("items", func(row []any, _ bool) {
+		held, _ := row[2].([]byte)
+		l, ok := leafOf(row)
+		switch {
+		case ok && l.item.Key == key && !s.t.damages.knows("items", l.item.Seen):
+			found = append(found, l)
+		case string(held) == key:
+			gone = append(gone, row[0].(int64))
+		}
+	}, `SELECT `+leafColumns+` FROM items WHERE feed = ? AND name = ?`, s.feed, nameOf(key))
+	for _, seen := range gone {
+		spoiled = s.forgetDamaged(seen) || spoiled
+	}
+	return found, spoiled
 }
 
-func (s *shelf) insert(in store.Item, current bool) int64 {
-	return s.t.insert(`INSERT INTO items (feed, key, hash, current, trust, source, epoch, seq, published, received, size, content_type, doc)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.feed, []byte(in.Key), in.Hash[:], current, in.Trust, in.Source[:], int64(in.Epoch), int64(in.Seq),
-		millis(in.Published), millis(in.Received), len(in.Doc), in.ContentType, notNil(in.Doc))
+// forgetDamaged drops a row that cannot be trusted, and reports whether it stood
+// for its item.
+func (s *shelf) forgetDamaged(seen int64) (stood bool) {
+	var current, size int64
+	s.t.one([]any{&current, &size}, `DELETE FROM items WHERE seen = ? RETURNING current, size`, seen)
+	s.t.exec(dropIndexed, seen)
+	s.t.damages.mended("items", seen)
+	s.t.dropped.Damaged++
+	s.bytes -= size
+	return current == 1
 }
 
-func (s *shelf) renew(in store.Item) {
-	s.t.exec(`UPDATE items SET trust = ?, source = ?, epoch = ?, seq = ?, published = ?, size = ?, content_type = ?, doc = ? WHERE seen = ?`,
-		in.Trust, in.Source[:], int64(in.Epoch), int64(in.Seq), millis(in.Published), len(in.Doc), in.ContentType, notNil(in.Doc), in.Seen)
+const (
+	indexItem   = `INSERT INTO search (rowid, words) VALUES (?, ?)`
+	dropIndexed = `DELETE FROM search WHERE rowid = ?`
+)
+
+func insertItem(table string) string {
+	return `INSERT INTO ` + table + ` (` + itemColumns + `, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+}
+
+var insertIntoItems = insertItem("items")
+
+func (l leaf) insertion() []any { return append(l.row(), nameOf(l.item.Key)) }
+
+func (s *shelf) insert(in leaf) {
+	s.t.exec(insertIntoItems, in.insertion()...)
+	if in.current {
+		s.index(in.item.Seen, in.words)
+	}
+}
+
+func (s *shelf) index(seen int64, words []byte) { s.t.exec(indexItem, seen, words) }
+
+// demote makes a version one of those before the current one.
+func (s *shelf) demote(seen int64) {
+	s.t.exec(`UPDATE items SET current = 0, sum = sum & ~1 WHERE seen = ?`, seen)
+	s.t.exec(dropIndexed, seen)
+}
+
+// renew takes everything but its place from a version that comes again.
+func (s *shelf) renew(in leaf) {
+	row := in.row()
+	s.t.exec(`UPDATE items SET trust = ?, source = ?, epoch = ?, seq = ?, published = ?, size = ?, content_type = ?, coding = ?, body = ?,
+		sum = ?, doc = ? WHERE seen = ?`, row[4], row[5], row[6], row[7], row[8], row[10], row[11], row[12], row[13], row[15], row[16], row[0])
 }
 
 // forgetVersion drops an item's oldest version that is not current.
 func (s *shelf) forgetVersion(key string) {
 	var seen, size int64
-	if s.t.one([]any{&seen, &size}, `SELECT seen, size FROM items WHERE feed = ? AND key = ? AND NOT current ORDER BY seen LIMIT 1`,
-		s.feed, []byte(key)) {
+	if s.t.one([]any{&seen, &size}, `SELECT seen, size FROM items WHERE feed = ? AND name = ? AND key = ? AND NOT current ORDER BY seen LIMIT 1`,
+		s.feed, nameOf(key), []byte(key)) {
 		s.t.exec(`DELETE FROM items WHERE seen = ?`, seen)
 		s.bytes -= size
+		s.t.dropped.Versions++
 	}
 }
 
-// prune drops the oldest items, with all their versions, until the feed is
-// within its limits.
-func (s *shelf) prune() {
-	for s.t.err == nil && s.items > 1 && (s.items > int64(s.t.limits.Items) || s.bytes > s.t.limits.ItemBytes) {
-		var key []byte
-		if !s.t.one([]any{&key}, `SELECT key FROM items WHERE feed = ? AND current ORDER BY seen LIMIT 1`, s.feed) {
-			return
+// forget drops an item with all its versions.
+func (s *shelf) forget(key string) {
+	var seen, size, current int64
+	var indexed []int64
+	s.t.each(func() {
+		s.bytes -= size
+		if current == 1 {
+			indexed = append(indexed, seen)
 		}
-		var size int64
-		s.t.each(func() { s.bytes -= size }, []any{&size}, `DELETE FROM items WHERE feed = ? AND key = ? RETURNING size`, s.feed, key)
+	}, []any{&seen, &size, &current}, `DELETE FROM items WHERE feed = ? AND name = ? AND key = ? RETURNING seen, size, current`,
+		s.feed, nameOf(key), []byte(key))
+	for _, seen := range indexed {
+		s.t.exec(dropIndexed, seen)
 		s.items--
 	}
-}
-
-// notNil keeps an empty document from becoming NULL.
-func notNil(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }
 
 // Items implements store.Store.
 func (a *Archive) Items(ctx context.Context, feedURL string, limit int) ([]store.Item, error) {
 	var items []store.Item
-	var key, hash, source []byte
-	var epoch, seq int64
-	var published, received sql.NullInt64
-	i := store.Item{Feed: feedURL}
-	err := a.read(ctx, func() {
-		next := i
-		next.Key = string(key)
-		copy(next.Hash[:], hash)
-		copy(next.Source[:], source)
-		next.Epoch, next.Seq = uint64(epoch), uint64(seq)
-		next.Published, next.Received = since(published), since(received)
-		items = append(items, next)
-		i.Doc = nil
-	}, []any{&i.Seen, &key, &hash, &i.Trust, &source, &epoch, &seq, &published, &received, &i.ContentType, &i.Doc},
-		`SELECT seen, key, hash, trust, source, epoch, seq, published, received, content_type, doc FROM items
-		WHERE feed = (SELECT id FROM feeds WHERE url = ?) AND current ORDER BY seen DESC LIMIT ?`, feedURL, limit)
+	err := a.readRows(ctx, "items", func(row []any, _ bool) {
+		if l, ok := openLeaf(row); ok {
+			l.item.Feed = feedURL
+			items = append(items, l.item)
+		} else {
+			a.withhold("items", row[0])
+		}
+	}, `SELECT `+itemColumns+` FROM items WHERE feed = (SELECT id FROM feeds WHERE url = ?) AND current ORDER BY seen DESC LIMIT ?`, feedURL, limit)
 	return items, err
 }
 
-// Known implements store.Store.
+// Known implements store.Store. Items that were found damaged are not among them,
+// so that they are fetched again.
 func (a *Archive) Known(ctx context.Context, feedURL string) (map[string][32]byte, error) {
 	known := make(map[string][32]byte)
-	var key, hash []byte
-	err := a.read(ctx, func() { known[string(key)] = [32]byte(hash) }, []any{&key, &hash},
-		`SELECT key, hash FROM items WHERE feed = (SELECT id FROM feeds WHERE url = ?) AND current`, feedURL)
+	err := a.readRows(ctx, "items", func(row []any, _ bool) {
+		switch l, ok := leafOf(row); {
+		case !ok:
+			a.withhold("items", row[0])
+		case !a.damages.knows("items", l.item.Seen):
+			known[l.item.Key] = l.item.Hash
+		}
+	}, `SELECT `+leafColumns+` FROM items WHERE feed = (SELECT id FROM feeds WHERE url = ?) AND current`, feedURL)
 	return known, err
 }
 

@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,6 +15,11 @@ import (
 
 	"github.com/feedtree/feedtree/feed/archive"
 	"github.com/feedtree/feedtree/feed/store"
+)
+
+var (
+	seed       = flag.Uint64("archive.seed", 42, "what the tests of crashes and damage draw from")
+	killRounds = flag.Int("archive.kills", 12, "how often TestKilled kills: the long form is 1000")
 )
 
 const childVariable = "FEEDTREE_ARCHIVE_CHILD"
@@ -66,7 +72,7 @@ func numbered(n uint64) store.Batch {
 		Feed:      &store.Feed{URL: feedURL, Group: killGroup, Doc: []byte(strconv.FormatUint(n, 10))},
 		Envelopes: []store.Envelope{{Group: killGroup, Source: killSource, Epoch: 1, Seq: n, Wire: make([]byte, 3000)}},
 		Cursors:   []store.Cursor{{Group: killGroup, Source: killSource, Epoch: 1, Seq: n}},
-		Line:      &store.Line{Group: killGroup, Source: killSource, Epoch: 1, Seq: n},
+		Line:      &store.Line{Group: killGroup, Source: killSource, Epoch: 1, Seq: n, Head: headOf(n)},
 	}
 	for i := range perBatch {
 		b.Items = append(b.Items, store.Item{
@@ -77,24 +83,40 @@ func numbered(n uint64) store.Batch {
 	return b
 }
 
+// headOf is the head of the line after batch n.
+func headOf(n uint64) [32]byte { return [32]byte{byte(n), byte(n >> 8), byte(n >> 16), 1} }
+
+// progress tells every ten seconds how far a long run is.
+func progress(t *testing.T, all int, what string) func(done int) {
+	began, next := time.Now(), time.Now().Add(10*time.Second)
+	return func(done int) {
+		if now := time.Now(); now.After(next) {
+			next = now.Add(10 * time.Second)
+			fmt.Fprintf(os.Stderr, "%s: %d of %d %s, seed %d, %v to go\n", t.Name(), done, all, what, *seed,
+				(now.Sub(began) * time.Duration(all-done) / time.Duration(max(done, 1))).Round(time.Second))
+		}
+	}
+}
+
 // A process that is killed at any moment leaves every batch it acknowledged,
 // at most one more, and none in part.
 func TestKilled(t *testing.T) {
-	const seed, rounds = 42, 12
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := rand.New(rand.NewPCG(*seed, 0))
+	bar := progress(t, *killRounds, "kills")
 	path := filepath.Join(t.TempDir(), "archive.db")
-	for round := range rounds {
+	for round := range *killRounds {
+		bar(round)
 		acknowledged := killAfter(t, path, 1+rng.IntN(25), time.Duration(rng.IntN(3000))*time.Microsecond)
 		a, err := archive.Open(path)
 		if err != nil {
-			t.Fatalf("seed %d, round %d: %v", seed, round, err)
+			t.Fatalf("seed %d, round %d: %v", *seed, round, err)
 		}
 		last := whole(t, a)
 		if last < acknowledged || last > acknowledged+1 {
-			t.Errorf("seed %d, round %d: %d batches were acknowledged, %d are held", seed, round, acknowledged, last)
+			t.Errorf("seed %d, round %d: %d batches were acknowledged, %d are held", *seed, round, acknowledged, last)
 		}
 		if added, err := a.Apply(t.Context(), numbered(last)); err != nil || len(added) != 0 {
-			t.Errorf("seed %d, round %d: the last batch again: %d added, %v", seed, round, len(added), err)
+			t.Errorf("seed %d, round %d: the last batch again: %d added, %v", *seed, round, len(added), err)
 		}
 		a.Close()
 	}
@@ -137,6 +159,9 @@ func whole(t *testing.T, a *archive.Archive) uint64 {
 		t.Fatalf("lines: %v, %v", lines, err)
 	}
 	n := lines[0].Seq
+	if lines[0].Head != headOf(n) {
+		t.Errorf("the line at %d has the head of another event: whoever goes on from it forks it", n)
+	}
 	cursors, err := a.Cursors(t.Context(), killGroup)
 	if err != nil || len(cursors) != 1 || cursors[0].Seq != n {
 		t.Errorf("cursors: %v, %v, the line is at %d", cursors, err, n)

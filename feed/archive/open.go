@@ -20,11 +20,15 @@ import (
 
 // Archive is a store.Store in one file.
 type Archive struct {
-	path   string
-	limits store.Limits
-	closed atomic.Bool
-	writer *sql.DB // one connection: it is the lock between writers of this process
-	reader *sql.DB
+	path    string
+	limits  store.Limits
+	closed  atomic.Bool
+	writer  *sql.DB // one connection: it is the lock between writers of this process
+	reader  *sql.DB
+	writing *statements
+	reading *statements
+	damages damages
+	dropped droppedCounts
 }
 
 var _ store.Store = (*Archive)(nil)
@@ -39,7 +43,10 @@ func Open(path string) (*Archive, error) { return OpenWith(path, store.Limits{})
 
 // OpenWith opens the archive in the file at path, or makes it, and keeps it
 // within limits.
-func OpenWith(path string, limits store.Limits) (*Archive, error) {
+func OpenWith(path string, limits store.Limits) (*Archive, error) { return openFile(path, limits, "") }
+
+// openFile opens an archive through the named VFS of SQLite, "" for its own.
+func openFile(path string, limits store.Limits, vfs string) (*Archive, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("archive %s: %w", path, err)
@@ -47,18 +54,29 @@ func OpenWith(path string, limits store.Limits) (*Archive, error) {
 	if err := prepareFile(path); err != nil {
 		return nil, err
 	}
-	writer, err := openWriter(path)
+	source := dsn(path)
+	if vfs != "" {
+		source += "&vfs=" + vfs
+	}
+	writer, err := openWriter(path, source)
 	if err != nil {
 		return nil, err
 	}
-	reader, err := sql.Open("sqlite", dsn(path)+"&_pragma=query_only(1)")
+	reader, err := sql.Open("sqlite", source+"&_pragma=query_only(1)")
 	if err != nil {
 		writer.Close()
 		return nil, explain(path, err)
 	}
+	return assemble(path, limits, writer, reader), nil
+}
+
+func assemble(path string, limits store.Limits, writer, reader *sql.DB) *Archive {
 	reader.SetMaxOpenConns(readers)
 	reader.SetMaxIdleConns(readers)
-	return &Archive{path: path, limits: limits.WithDefaults(), writer: writer, reader: reader}, nil
+	return &Archive{
+		path: path, limits: limits.WithDefaults(), writer: writer, reader: reader,
+		writing: newStatements(writer), reading: newStatements(reader),
+	}
 }
 
 // Close ends all use of the archive and leaves one file without a WAL.
@@ -130,15 +148,15 @@ func checkHeader(path string) error {
 
 // openWriter opens the connection that writes, after it has satisfied itself
 // that the file is sound and ours, and brought it to the present schema.
-func openWriter(path string) (*sql.DB, error) {
+func openWriter(path, source string) (*sql.DB, error) {
 	ctx := context.Background()
-	db, err := sql.Open("sqlite", dsn(path))
+	db, err := sql.Open("sqlite", source)
 	if err != nil {
 		return nil, explain(path, err)
 	}
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
-	for _, step := range []func(context.Context, *sql.DB, string) error{checkSQLite, checkOurs, checkSound, startWAL, migrate} {
+	for _, step := range []func(context.Context, *sql.DB, string) error{checkSQLite, checkOurs, checkSound, startVacuum, startWAL, migrate} {
 		if err := step(ctx, db, path); err != nil {
 			db.Close()
 			return nil, err
@@ -199,6 +217,15 @@ func checkSound(ctx context.Context, db *sql.DB, path string) error {
 	}
 	if finding != "ok" {
 		return damaged(path, errors.New(finding))
+	}
+	return nil
+}
+
+// startVacuum lets a file that is made now shrink in steps later. In one that has
+// tables already it changes nothing.
+func startVacuum(ctx context.Context, db *sql.DB, path string) error {
+	if _, err := db.ExecContext(ctx, `PRAGMA auto_vacuum=INCREMENTAL`); err != nil {
+		return explain(path, err)
 	}
 	return nil
 }

@@ -15,7 +15,15 @@ const applicationID = 0x66647472
 // Sources, hashes and groups are 32 bytes. Unsigned numbers are stored with the
 // same 64 bits, so those above half the range are negative: what is ordered by
 // them is ordered by (n < 0, n). Times are milliseconds since 1970, or NULL.
-var migrations = []string{schema1, schema2}
+var migrations = []step{{sql: schema1}, {sql: schema2}, {sql: schema3, fill: fill3, end: schema3End}}
+
+// step is one migration: statements, then what only a program can do, then
+// statements again.
+type step struct {
+	sql  string
+	fill func(ctx context.Context, tx *sql.Tx) error
+	end  string
+}
 
 // schema2 keeps what is remembered of an origin between two polls.
 const schema2 = `ALTER TABLE feeds ADD COLUMN origin BLOB;`
@@ -126,7 +134,7 @@ func migrate(ctx context.Context, db *sql.DB, path string) error {
 }
 
 // migrateBy runs the steps that the file has not seen yet, in one transaction.
-func migrateBy(ctx context.Context, db *sql.DB, steps []string) error {
+func migrateBy(ctx context.Context, db *sql.DB, steps []step) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -139,8 +147,8 @@ func migrateBy(ctx context.Context, db *sql.DB, steps []string) error {
 	if version >= len(steps) {
 		return nil
 	}
-	for _, step := range steps[version:] {
-		if _, err := tx.ExecContext(ctx, step); err != nil {
+	for _, s := range steps[max(version, 0):] {
+		if err := s.run(ctx, tx); err != nil {
 			return err
 		}
 	}
@@ -149,4 +157,17 @@ func migrateBy(ctx context.Context, db *sql.DB, steps []string) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+func (s step) run(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, s.sql); err != nil {
+		return err
+	}
+	if s.fill != nil {
+		if err := s.fill(ctx, tx); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, s.end)
+	return err
 }
