@@ -14,6 +14,7 @@ import (
 
 type benchCmd struct {
 	Multicast benchMulticastCmd `cmd:"" help:"Measure the ways events travel beside each other."`
+	Archive   benchArchiveCmd   `cmd:"" help:"Measure how fast items are archived, read and found."`
 }
 
 type benchMulticastCmd struct {

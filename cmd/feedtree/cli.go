@@ -33,7 +33,7 @@ type cli struct {
 	Score      scoreCmd   `cmd:"" help:"Say from a server's access log how well its feeds' readers behave."`
 	Demo       demoCmd    `cmd:"" help:"Run a small network on this machine and watch items flow."`
 	Sim        simCmd     `cmd:"" help:"Simulate up to a million nodes and set what they do beside the targets."`
-	Bench      benchCmd   `cmd:"" help:"Measure the ways events travel, beside each other."`
+	Bench      benchCmd   `cmd:"" help:"Measure the ways events travel, and the archive."`
 	VersionCmd versionCmd `cmd:"" name:"version" help:"Print the version."`
 }
 

@@ -1,0 +1,207 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/feedtree/feedtree/feed/archive"
+	"github.com/feedtree/feedtree/feed/store"
+)
+
+// ArchiveConfig says what is measured of the archive. A zero field means its
+// default.
+type ArchiveConfig struct {
+	Dir      string // where the file is made; "": the system's temporary directory
+	Items    int    // 1,000,000
+	Feeds    int    // 1,000
+	Batch    int    // items in one transaction: 1,000
+	Searches int    // and readings: 2,000 each
+	Text     string // directory of feed documents to speak like; "": made-up words
+	Seed     uint64
+	Progress func(stage string, done float64)
+}
+
+// ArchiveResult is what was measured. Times are in milliseconds.
+type ArchiveResult struct {
+	Items          int     `json:"items"`
+	ItemBytes      int64   `json:"item_bytes"`
+	FileBytes      int64   `json:"file_bytes"`
+	PerByte        float64 `json:"file_bytes_per_item_byte"`
+	InsertsPerSec  float64 `json:"inserts_per_second"`
+	NewestP50      float64 `json:"newest_50_p50_ms"`
+	NewestP99      float64 `json:"newest_50_p99_ms"`
+	SearchP50      float64 `json:"two_words_p50_ms"`
+	SearchP99      float64 `json:"two_words_p99_ms"`
+	Hits           float64 `json:"hits_per_search"`
+	Seed           uint64  `json:"seed"`
+	TransactionP99 float64 `json:"transaction_p99_ms"`
+}
+
+func (c ArchiveConfig) withDefaults() ArchiveConfig {
+	set := func(n *int, def int) {
+		if *n <= 0 {
+			*n = def
+		}
+	}
+	set(&c.Items, 1_000_000)
+	set(&c.Feeds, 1000)
+	set(&c.Batch, 1000)
+	set(&c.Searches, 2000)
+	if c.Progress == nil {
+		c.Progress = func(string, float64) {}
+	}
+	return c
+}
+
+// Archive fills an archive with items, with its search index, and asks it.
+func Archive(ctx context.Context, c ArchiveConfig) (r ArchiveResult, err error) {
+	c = c.withDefaults()
+	dir, err := os.MkdirTemp(c.Dir, "feedtree-bench-")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "archive.db")
+	a, err := archive.Open(path)
+	if err != nil {
+		return r, err
+	}
+	defer a.Close()
+	speech, err := newSpeaker(c.Text, c.Seed)
+	if err != nil {
+		return r, err
+	}
+	m := archiveRun{c: c, a: a, speech: speech, rng: rand.New(rand.NewPCG(c.Seed, 2))}
+	m.result.Seed, m.result.Items = c.Seed, c.Items
+	for _, step := range []func(context.Context) error{m.insert, m.newest, m.search} {
+		if err := step(ctx); err != nil {
+			return m.result, err
+		}
+	}
+	if err := a.Close(); err != nil {
+		return m.result, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return m.result, err
+	}
+	m.result.FileBytes = info.Size()
+	m.result.PerByte = float64(info.Size()) / float64(m.result.ItemBytes)
+	return m.result, nil
+}
+
+// archiveRun is a measurement in progress.
+type archiveRun struct {
+	c      ArchiveConfig
+	a      *archive.Archive
+	speech *speaker
+	rng    *rand.Rand
+	result ArchiveResult
+}
+
+func benchFeed(n int) string { return fmt.Sprintf("https://feed-%04d.example/feed.xml", n) }
+
+// atOnce is how many batches are made up at a time, and appliers how many
+// goroutines apply them, as a node does that polls several feeds.
+const (
+	atOnce   = 20
+	appliers = 2
+)
+
+// insert applies batches, each of one feed's items. Making them up is not timed.
+func (m *archiveRun) insert(ctx context.Context) error {
+	var busy time.Duration
+	var each []time.Duration
+	for done, n := 0, 0; done < m.c.Items; {
+		var batches []store.Batch
+		for len(batches) < atOnce && done < m.c.Items {
+			url := benchFeed(n % m.c.Feeds)
+			n++
+			batch := store.Batch{Feed: &store.Feed{URL: url}}
+			for range min(m.c.Batch, m.c.Items-done) {
+				it := m.speech.item(url, done)
+				batch.Items = append(batch.Items, it)
+				m.result.ItemBytes += int64(len(it.Doc))
+				done++
+			}
+			batches = append(batches, batch)
+		}
+		began := time.Now()
+		took, err := m.apply(ctx, batches)
+		if err != nil {
+			return err
+		}
+		busy, each = busy+time.Since(began), append(each, took...)
+		m.c.Progress(fmt.Sprintf("%d items", done), 0.9*float64(done)/float64(m.c.Items))
+	}
+	m.result.InsertsPerSec = float64(m.c.Items) / busy.Seconds()
+	_, m.result.TransactionP99 = halfAndMost(each)
+	return nil
+}
+
+// apply returns how long each batch took.
+func (m *archiveRun) apply(ctx context.Context, batches []store.Batch) ([]time.Duration, error) {
+	took := make([]time.Duration, len(batches))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(appliers)
+	for i, b := range batches {
+		group.Go(func() error {
+			began := time.Now()
+			_, err := m.a.Apply(ctx, b)
+			took[i] = time.Since(began)
+			return err
+		})
+	}
+	return took, group.Wait()
+}
+
+func (m *archiveRun) newest(ctx context.Context) error {
+	var each []time.Duration
+	for range m.c.Searches {
+		began := time.Now()
+		items, err := m.a.Items(ctx, benchFeed(m.rng.IntN(min(m.c.Feeds, (m.c.Items+m.c.Batch-1)/m.c.Batch))), 50)
+		if err != nil || len(items) == 0 {
+			return fmt.Errorf("%d items, %w", len(items), err)
+		}
+		each = append(each, time.Since(began))
+	}
+	m.result.NewestP50, m.result.NewestP99 = halfAndMost(each)
+	return nil
+}
+
+// search looks for two words of one item in one half of the cases, and in the
+// other for two words as often as they are used.
+func (m *archiveRun) search(ctx context.Context) error {
+	var each []time.Duration
+	hits := 0
+	for n := range m.c.Searches {
+		query := m.speech.word() + " " + m.speech.word()
+		if n%2 == 0 {
+			query = m.speech.two(m.rng.IntN(m.c.Items))
+		}
+		began := time.Now()
+		found, err := m.a.Search(ctx, query, 20)
+		if err != nil {
+			return fmt.Errorf("search for %q: %w", query, err)
+		}
+		each, hits = append(each, time.Since(began)), hits+len(found)
+		m.c.Progress("searches", 0.9+0.1*float64(n)/float64(m.c.Searches))
+	}
+	m.result.SearchP50, m.result.SearchP99 = halfAndMost(each)
+	m.result.Hits = float64(hits) / float64(m.c.Searches)
+	return nil
+}
+
+// halfAndMost returns the median and the 99th percentile in milliseconds.
+func halfAndMost(each []time.Duration) (half, most float64) {
+	slices.Sort(each)
+	ms := func(share float64) float64 { return float64(each[int(share*float64(len(each)-1))]) / 1e6 }
+	return ms(0.5), ms(0.99)
+}
