@@ -57,6 +57,8 @@ const (
 	retryTo      = 20 * time.Second
 	walkFrom     = 500 * time.Millisecond // a member short of lazy links sends a walk; doubles up to
 	walkTo       = 16 * time.Minute
+	walkFew      = 30 * time.Second // but to no more than this with fewer lazy links than
+	fewLazy      = 3
 	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour
 	lazyPart     = 3                       // keep-alives are this much rarer where no edge is watched
 	replicateTo  = 8                       // nodes in a tree that needs no copies beside it

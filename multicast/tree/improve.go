@@ -31,6 +31,7 @@ const (
 	probeBest    = 3 // and the best by estimate
 	tryMoves     = 3
 	coinSlope    = 8
+	roomCounts   = 3 // places that one asked for counts for: all hear of a free node at once
 	offerPeers   = 8
 	poolMost     = 96
 )

@@ -40,11 +40,18 @@ func (n *Node) walk(g *group) {
 	}
 	l.walkAt = n.step.now + n.jitter(l.pause, 0.25)
 	wanted := n.lazyWanted(g)
-	if len(l.lazy) >= wanted {
+	switch {
+	case len(l.lazy) >= n.cfg.Lazy:
 		l.pause = walkTo
 		return
+	case len(l.lazy) >= wanted: // so small a tree has no more of them; it may grow
+		l.pause = walkFew
+		return
+	case len(l.lazy) < fewLazy:
+		l.pause = min(2*l.pause, walkFew)
+	default:
+		l.pause = min(2*l.pause, walkTo)
 	}
-	l.pause = min(2*l.pause, walkTo)
 	starts := n.neighbours(g)
 	if len(g.place.path) > 1 {
 		starts = append(starts, g.place.path[0])

@@ -211,5 +211,5 @@ func (n *Node) coin(g *group, c Standing, depth int) float64 {
 		weight /= float64(max(n.cfg.Children, 2))
 	}
 	weight = max(weight, float64(c.Weight), 1)
-	return coinSlope * float64(g.weight()) * float64(1+c.Room) / weight
+	return coinSlope * float64(g.weight()) * float64(1+min(c.Room, roomCounts)) / weight
 }

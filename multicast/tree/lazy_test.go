@@ -1,0 +1,55 @@
+package tree_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// walks lets time pass below a parent that is alive, and counts the walks sent.
+func (s *solo) walks(d time.Duration) (n int) {
+	for end := s.now + d; s.now < end; {
+		s.pass(time.Second)
+		pings := s.sent("parent", tree.Ping)
+		n += len(s.sent("parent", tree.Walk))
+		for _, m := range pings {
+			s.receive("parent", tree.Message{Type: tree.Pong, Digest: m.Digest, Paths: m.Paths, Known: m.Known})
+		}
+	}
+	return n
+}
+
+// In a tree of two there is nobody to link to. When it has grown there is.
+func TestLazyLinksAreSoughtWhenTheTreeGrows(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	edge := s.one("parent", tree.Join).Edge
+	of := func(ver uint64, size uint32) tree.Message {
+		return tree.Message{Type: tree.Path, Group: group, Edge: edge, Ver: ver, Path: []overlay.ID{"parent"},
+			Posts: []tree.Standing{{Weight: size, At: at(1)}}}
+	}
+	ack := of(1, 2)
+	ack.Type = tree.Ack
+	s.receive("parent", ack)
+	if n := s.walks(time.Minute); n != 0 {
+		t.Errorf("%d walks in a tree of two", n)
+	}
+	s.receive("parent", of(2, 1000))
+	if n := s.walks(time.Minute); n == 0 {
+		t.Error("no walk within a minute in a tree of a thousand")
+	}
+}
+
+// Without lazy links a member is at its parent's mercy: it does not give up.
+func TestWalksInVainGoOn(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: s.one("parent", tree.Join).Edge, Ver: 1,
+		Path: []overlay.ID{"parent"}, Posts: []tree.Standing{{Weight: 1000, At: at(1)}}})
+	s.walks(20 * time.Minute)
+	if n := s.walks(2 * time.Minute); n < 2 {
+		t.Errorf("%d walks in two minutes after twenty in vain", n)
+	}
+}
