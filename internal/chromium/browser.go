@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -47,12 +49,18 @@ type answer struct {
 // Start runs Chromium until the test ends. More flags can be given.
 func Start(t testing.TB, flags ...string) *Browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes its time: not in short form")
+	}
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("there is no chromium here: apt-get install chromium")
 	}
 	in, to := pipe(t)
 	from, out := pipe(t)
+	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, resolverRules) }) {
+		flags = append(flags, Resolve("* ~NOTFOUND"))
+	}
 	command := exec.Command(path, append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-dev-shm-usage", "--hide-scrollbars",
@@ -79,6 +87,18 @@ func Start(t testing.TB, flags ...string) *Browser {
 		}
 	})
 	return b
+}
+
+const resolverRules = "--host-resolver-rules="
+
+// Resolve is the flag by which names lead elsewhere; by default they lead nowhere.
+// A rule is "NAME ADDRESS"; the first that matches counts.
+func Resolve(rules ...string) string {
+	var b strings.Builder
+	for _, r := range rules {
+		b.WriteString("MAP " + r + ",")
+	}
+	return resolverRules + b.String() + "EXCLUDE 127.0.0.1"
 }
 
 func pipe(t testing.TB) (r, w *os.File) {
