@@ -30,6 +30,7 @@ type cli struct {
 	Keygen     keygenCmd  `cmd:"" help:"Make a publisher's key and what announces it in the feed."`
 	Inspect    inspectCmd `cmd:"" help:"Show what a client sees in a feed."`
 	OPML       opmlCmd    `cmd:"" name:"opml" help:"Put the proxy in front of every feed of a reader's list, and take it away."`
+	Archive    archiveCmd `cmd:"" help:"Check, search, export and import what a proxy keeps."`
 	Score      scoreCmd   `cmd:"" help:"Say from a server's access log how well its feeds' readers behave."`
 	Demo       demoCmd    `cmd:"" help:"Run a small network on this machine and watch items flow."`
 	Sim        simCmd     `cmd:"" help:"Simulate up to a million nodes and set what they do beside the targets."`

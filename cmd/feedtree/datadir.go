@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/feedtree/feedtree/feed/archive"
+	"github.com/feedtree/feedtree/feed/store"
 )
 
 // dataDir is a directory that this process alone works in.
@@ -24,7 +25,10 @@ const archiveName = "feedtree.db"
 var errLocked = errors.New("locked")
 
 // openData makes the directory if need be, locks it and opens the archive in it.
-func openData(path string) (_ *dataDir, err error) {
+func openData(path string) (*dataDir, error) { return openDataWith(path, store.Limits{}) }
+
+// openDataWith keeps the archive within limits.
+func openDataWith(path string, limits store.Limits) (_ *dataDir, err error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w; --data names another", err)
 	}
@@ -39,7 +43,7 @@ func openData(path string) (_ *dataDir, err error) {
 		}
 		return nil, fmt.Errorf("locking %s: %w", d.lock.Name(), err)
 	}
-	if d.archive, err = archive.Open(filepath.Join(path, archiveName)); err != nil {
+	if d.archive, err = archive.OpenWith(filepath.Join(path, archiveName), limits); err != nil {
 		_ = d.lock.Close()
 		return nil, err
 	}

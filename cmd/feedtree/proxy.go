@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"syscall"
 
 	"github.com/feedtree/feedtree"
@@ -23,6 +24,7 @@ type proxyCmd struct {
 	networkFlags
 	originFlags
 	pollFlags
+	keepFlags
 }
 
 // Help teaches the command.
@@ -45,7 +47,7 @@ To move in, export the list of feeds from your reader (OPML), drop it on the pag
 
 // Validate refuses an address that nobody could reach.
 func (c proxyCmd) Validate() error {
-	if err := c.pollFlags.Validate(); err != nil || c.PublicURL == "" {
+	if err := errors.Join(c.pollFlags.Validate(), c.keepFlags.Validate()); err != nil || c.PublicURL == "" {
 		return err
 	}
 	canonical, err := feed.Canonical(c.PublicURL)
@@ -70,11 +72,16 @@ func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	defer listener.Close() // closed already unless the node did not start
-	data, err := openData(c.Data)
+	data, err := openDataWith(c.Data, c.limits())
 	if err != nil {
 		return err
 	}
 	defer closing(&err, data.Close)
+	ctx, stop := context.WithCancel(ctx)
+	var housekeeping sync.WaitGroup
+	housekeeping.Go(func() { keep(ctx, data.archive, c.retention(), log) })
+	defer housekeeping.Wait()
+	defer stop()
 	node, err := feedtree.New(ctx, feedtree.Config{
 		Dir: data.path, Store: data.archive, Overlay: c.overlay(), Multicast: c.Multicast, Fetch: c.fetch(),
 		Polling: c.polling(), Log: log,
