@@ -84,7 +84,10 @@
 // What following a feed cost its origin this week, and what it would have cost this
 // node by itself, is in FeedStatus.Week, which says how that is reckoned.
 //
-// Unsubscribing is explicit: closing a [Subscription] ends only the listening.
+// Unsubscribing is explicit: closing a [Subscription] ends only the listening. A
+// node leaves no feed by itself; who follows feeds for readers that do not say when
+// they stop has [Node.Leave], which keeps what is known, and which refuses while a
+// program holds a subscription.
 // A feed that only is published from here is not polled and not resumed at the
 // start. The certificate that ft:tree may name is not fetched: as there is one
 // key, its fingerprint and the events name it completely.

@@ -3,6 +3,7 @@ package feedtree
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
@@ -54,3 +55,6 @@ func (n *Node) Awaited() (count int) {
 
 // NetworkName names the network of an address.
 func NetworkName(at netip.Addr) string { return networkOf(at) }
+
+// ForgetLeft does what is done once a day.
+func (n *Node) ForgetLeft(now time.Time) { n.forgetLeft(context.Background(), now) }

@@ -13,6 +13,7 @@ import (
 const (
 	houseEvery   = time.Minute
 	peersEvery   = 3 * time.Second // new peers are remembered within this, for a node may be killed any time
+	forgetEvery  = 24 * 60         // minutes between two looks for what is kept too long
 	addrsSetting = "listened-on"
 )
 
@@ -21,7 +22,7 @@ func (n *Node) keepHouse() {
 	minute, moment := time.NewTicker(houseEvery), time.NewTicker(peersEvery)
 	defer minute.Stop()
 	defer moment.Stop()
-	known, toSave := "", weekEvery
+	known, toSave, toForget := "", weekEvery, 1
 	for {
 		select {
 		case <-n.life.ctx.Done():
@@ -40,6 +41,10 @@ func (n *Node) keepHouse() {
 				_ = n.desk.ask(n.life.ctx, func(d *desk) { accounts = d.accounts() }) // or they are saved at the end
 				n.saveWeek(accounts)
 				toSave = weekEvery
+			}
+			if toForget--; toForget == 0 {
+				n.forgetLeft(n.life.ctx, now)
+				toForget = forgetEvery
 			}
 			if err := n.config.Store.Expire(n.life.ctx, now); err != nil && n.life.ctx.Err() == nil {
 				n.config.Log.Warn("cannot drop expired events from the store", "error", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/feedtree/feedtree/feed/store"
 )
@@ -48,6 +49,15 @@ func (l *ledger) write(ctx context.Context, b store.Batch, change func(*store.Fe
 	rec.Doc = nil
 	l.kept.Store(&rec)
 	return added, nil
+}
+
+// leave notes that the feed is not followed any more. Nobody writes after it.
+func (l *ledger) leave(ctx context.Context) error {
+	_, err := l.write(ctx, store.Batch{}, func(rec *store.Feed) { rec.Asked, rec.Failure = time.Time{}, "" })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gone = true
+	return err
 }
 
 // drop forgets the feed for good.

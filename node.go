@@ -47,6 +47,7 @@ type Node struct {
 	kept    *kept // config.Store, watched
 
 	watchers watchers
+	parting  sync.Mutex // one feed at a time is left, or taken up again
 	life     life
 }
 

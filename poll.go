@@ -26,6 +26,7 @@ type job struct {
 	thorough bool // compare with all that the tree knows, not only with the last poll
 	vain     bool // of a claim: it is about a request that had no outcome
 	habit    schedule.Habit
+	done     chan struct{} // closed when it is, if not nil
 }
 
 // result is what became of it.
@@ -54,6 +55,9 @@ func (d *desk) fetch(ch *channel, j job) {
 func (d *desk) finish(ch *channel, j job, r result) {
 	d.fetching--
 	ch.work.busy = false
+	if j.done != nil {
+		defer close(j.done)
+	}
 	if r.outcome != nil {
 		d.answered(ch.work.hosts, *r.outcome)
 	}

@@ -28,6 +28,9 @@ func (n *Node) Subscribe(ctx context.Context, url string) (*Subscription, error)
 	if s, err := n.attach(ctx, l); s != nil || err != nil {
 		return s, err
 	}
+	if s, err := n.comeBack(ctx, l); s != nil || err != nil {
+		return s, err
+	}
 	found, l, err := n.search(ctx, canonical)
 	if err != nil {
 		return nil, err
@@ -37,6 +40,9 @@ func (n *Node) Subscribe(ctx context.Context, url string) (*Subscription, error)
 			return nil, fmt.Errorf("subscribe to %s: %w", canonical, err)
 		}
 		if s, err := n.attach(ctx, l); s != nil || err != nil {
+			return s, err
+		}
+		if s, err := n.comeBack(ctx, l); s != nil || err != nil {
 			return s, err
 		}
 	}
@@ -50,7 +56,20 @@ func (n *Node) Subscribe(ctx context.Context, url string) (*Subscription, error)
 	return s, err
 }
 
-// Unsubscribe leaves a feed and forgets it. Its subscriptions end.
+// comeBack makes a subscription of a feed that was left; nil if it was not.
+func (n *Node) comeBack(ctx context.Context, l lead) (*Subscription, error) {
+	if again, err := n.takeUp(ctx, l.Feed); !again || err != nil {
+		return nil, err
+	}
+	s, err := n.attach(ctx, l)
+	if s != nil {
+		n.freshen(ctx, l.Feed)
+	}
+	return s, err
+}
+
+// Unsubscribe leaves a feed and forgets it, as it does with one that was left
+// before. Its subscriptions end.
 func (n *Node) Unsubscribe(ctx context.Context, url string) error {
 	canonical, err := feed.Canonical(url)
 	if err != nil {
@@ -74,7 +93,7 @@ func (n *Node) Unsubscribe(ctx context.Context, url string) error {
 	case err != nil:
 		return err
 	case ch == nil:
-		return fmt.Errorf("%w %s", ErrUnknown, canonical)
+		return n.forget(ctx, canonical)
 	}
 	err = ch.ledger.drop(ctx)
 	n.watchers.tell()

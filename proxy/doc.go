@@ -155,6 +155,13 @@
 //
 // # Choices
 //
+// A feed that no reader asked for in 14 days (Config.Forget) is left: it is polled no
+// more and in no tree. What it brought is kept for half a year more; who asks for it
+// again gets that and what the others and the site have by then. A feed of which a
+// program holds a subscription at the same node is not left, since such programs
+// read items and no documents; one that a program only added by way of this proxy
+// is.
+//
 // A list of feeds is answered within two seconds, whatever is done by then: eight
 // feeds are asked for at a time, hosts in turn, each when the node's pace for its
 // host allows it, and a host that wants to be left alone is come back to. What

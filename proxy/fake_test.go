@@ -24,7 +24,9 @@ type fakeNode struct {
 	asked  map[string]int // subscriptions by URL
 	gate   chan struct{}  // if not nil, subscriptions wait for it
 	status feedtree.Status
-	left   []string
+	left   []string                       // unsubscribed
+	parted []string                       // left, with what they brought
+	inUse  map[string]bool                // by somebody else
 	hinted []string                       // URLs of hints
 	reason map[string]feedtree.HintReason // for which a hint is refused
 	hubs   []feedtree.Hub
@@ -59,6 +61,16 @@ func (n *fakeNode) Unsubscribe(_ context.Context, url string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.left = append(n.left, url)
+	return nil
+}
+
+func (n *fakeNode) Leave(_ context.Context, url string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.inUse[url] {
+		return feedtree.ErrInUse
+	}
+	n.parted = append(n.parted, url)
 	return nil
 }
 

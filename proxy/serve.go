@@ -55,7 +55,12 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 
 // leaveUnread leaves the feeds that were not asked for in a long time.
 func (p *Proxy) leaveUnread(ctx context.Context) {
-	if err := p.shelf.leave(ctx, p.now().Add(-p.config.Forget)); err != nil {
+	left, err := p.shelf.leave(ctx, p.now().Add(-p.config.Forget))
+	if len(left) > 0 {
+		p.config.Log.Info("left feeds that no reader asked for; what they brought is kept for who asks again",
+			"feeds", len(left), "unread", p.config.Forget)
+	}
+	if err != nil {
 		p.config.Log.Warn("could not leave a feed that nobody reads", "error", err)
 	}
 }

@@ -130,20 +130,30 @@ func (s *shelf) drop(url string, b *book) {
 	defer s.mu.Unlock()
 	if s.books[url] == b {
 		delete(s.books, url)
+		if b.sub != nil {
+			_ = b.sub.Close() // it never fails
+		}
 	}
 }
 
-// leave ends the following of feeds that no reader asked for since a time.
-func (s *shelf) leave(ctx context.Context, since time.Time) error {
+// leave leaves feeds that no reader asked for since a time, and returns them. What
+// they brought is kept, and who asks again finds it. A feed that a program holds a
+// subscription of is not left.
+func (s *shelf) leave(ctx context.Context, since time.Time) (left []string, err error) {
 	var errs []error
 	for _, f := range s.source.Status().Feeds {
 		if f.Role == feedtree.RolePublisher || f.Read.IsZero() || !f.Read.Before(since) {
 			continue
 		}
-		errs = append(errs, s.source.Unsubscribe(ctx, f.URL))
 		s.dropFeed(f.URL)
+		switch err := s.source.Leave(ctx, f.URL); {
+		case err == nil:
+			left = append(left, f.URL)
+		case !errors.Is(err, feedtree.ErrInUse):
+			errs = append(errs, err)
+		}
 	}
-	return errors.Join(errs...)
+	return left, errors.Join(errs...)
 }
 
 // dropFeed takes every book of a feed off the shelf, whatever URL it was asked
@@ -156,6 +166,7 @@ func (s *shelf) dropFeed(canonical string) {
 		case <-b.ready:
 			if b.err == nil && b.sub.URL() == canonical {
 				delete(s.books, url)
+				_ = b.sub.Close() // it never fails
 			}
 		default:
 		}

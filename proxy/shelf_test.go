@@ -166,12 +166,14 @@ func TestUnreadFeedsAreLeft(t *testing.T) {
 		{URL: "https://a.example/mine", Role: feedtree.RolePublisher, Read: day(15)},
 		{URL: "https://a.example/new", Role: feedtree.RoleVolunteer, Read: day(13)},
 		{URL: "https://a.example/unknown", Role: feedtree.RoleSubscriber},
+		{URL: "https://a.example/program", Role: feedtree.RoleSubscriber, Read: day(15)},
 	}
+	n.inUse = map[string]bool{"https://a.example/program": true}
 	p := newProxy(n, Config{}, c.now)
 	get(p, "/feed/https://a.example/old")
 	p.leaveUnread(t.Context())
-	if !slices.Equal(n.left, []string{"https://a.example/old"}) {
-		t.Errorf("left %v", n.left)
+	if !slices.Equal(n.parted, []string{"https://a.example/old"}) || len(n.left) != 0 {
+		t.Errorf("left %v, forgotten %v", n.parted, n.left)
 	}
 	if len(p.shelf.books) != 0 {
 		t.Error("the feed that was left is still on the shelf")

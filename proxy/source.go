@@ -11,6 +11,7 @@ import (
 type source interface {
 	Subscribe(ctx context.Context, url string) (subscription, error)
 	Unsubscribe(ctx context.Context, url string) error
+	Leave(ctx context.Context, url string) error
 	Status() feedtree.Status
 	Check(ctx context.Context) error
 	Feed(url string) (feedtree.FeedStatus, bool)
