@@ -25,6 +25,7 @@ type cli struct {
 	logFlags
 
 	Proxy      proxyCmd   `cmd:"" help:"Serve feeds to your news reader, pushed instead of polled."`
+	Doctor     doctorCmd  `cmd:"" help:"Say what works, and what to do about the rest."`
 	Publish    publishCmd `cmd:"" help:"Push what is new in a feed's file to its subscribers, signed."`
 	Follow     followCmd  `cmd:"" help:"Print a feed's items as they arrive."`
 	Keygen     keygenCmd  `cmd:"" help:"Make a publisher's key and what announces it in the feed."`
