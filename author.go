@@ -131,9 +131,12 @@ func (a *author) utter(ctx context.Context, s *statement) (multicast.Stamp, erro
 func (a *author) seal(s *statement) (*signing.Envelope, signing.Line, error) {
 	h := signing.Header{
 		Role: s.role, Media: s.media, Group: a.group, TTL: wholeSeconds(s.ttl), Time: time.Now(),
+		KeyState: a.node.judges.of(a.group).keyState(),
 	}
 	if s.payload != nil {
-		h.Coding = signing.Zstd
+		if s.media != signing.Keys {
+			h.Coding = signing.Zstd
+		}
 		a.line.Event(&h)
 	} else {
 		a.line.Heartbeat(&h)

@@ -71,7 +71,7 @@ func (n *Node) newChannel(rec store.Feed, requests uint64) *channel {
 		url:      rec.URL,
 		group:    multicast.Group(rec.Group),
 		ledger:   newLedger(n.config.Store, rec),
-		standing: newStanding(rec.URL, rec.Pin, n.config.Witnesses),
+		standing: newStanding(&rec, n.config.Witnesses),
 		subs:     map[*Subscription]struct{}{},
 		count:    counts{requests: requests, items: -1},
 		touched:  n.watchers.tell,

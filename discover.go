@@ -72,7 +72,7 @@ func (n *Node) search(ctx context.Context, url string) (*found, lead, error) {
 		if err != nil {
 			return nil, lead{}, fmt.Errorf("subscribe to %s: %w", url, err)
 		}
-		f, err := n.enrol(url, p, 1)
+		f, err := n.enrol(ctx, url, p, 1)
 		if err != nil {
 			return nil, lead{}, err
 		}
@@ -112,7 +112,7 @@ func (n *Node) candidate(ctx context.Context, page, url string, requests int) (*
 	if err != nil {
 		return nil, err
 	}
-	return n.enrol(url, p, uint64(requests))
+	return n.enrol(ctx, url, p, uint64(requests))
 }
 
 // absent reports that an origin is well, and has no feed at an address.

@@ -65,7 +65,11 @@ func (s *Subscription) Document(ctx context.Context) (*feed.Feed, DocState, erro
 	state.Trust = make(map[string]store.Trust, len(held))
 	state.Doubt = map[string]witness.State{}
 	items := make([]feed.Item, 0, len(held))
+	keys := s.ch.standing.policy.Load()
 	for _, r := range held {
+		if keys.disowns(&r) {
+			continue
+		}
 		it, err := itemOf(r)
 		if err != nil {
 			s.node.complain(ctx, "cannot read a stored item", s.url, err)

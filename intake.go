@@ -222,7 +222,7 @@ func (in *intake) read(a *arrival, b *store.Batch) (heard, bool) {
 	if ago := now.Sub(a.env.Time); a.via != multicast.ViaTree || ago > maxAhead {
 		h.ago = max(ago, 0)
 	}
-	if a.env.Kind == signing.Event {
+	if a.env.Kind == signing.Event && a.env.Media != signing.Keys {
 		items, err := in.items(s.url, a.env, p.trust(a.env), now)
 		h.bad = err != nil
 		h.items = itemsOf(items)
@@ -236,6 +236,7 @@ func (in *intake) items(url string, env *signing.Envelope, trust store.Trust, no
 	if err != nil {
 		return nil, err
 	}
+	in.node.keysSeenBy(url, env, f)
 	items, err := records(url, f, f.Items, trust, now)
 	for i := range items {
 		items[i].Source, items[i].Epoch, items[i].Seq = env.Key, env.Epoch, env.Seq
@@ -251,6 +252,7 @@ func (d *desk) heard(all []heard, added map[string][]time.Time) {
 		if ch == nil {
 			continue
 		}
+		d.learned(ch)
 		if h.env.Kind == signing.Event {
 			ch.count.events++
 		} else {
@@ -282,7 +284,7 @@ func (d *desk) heard(all []heard, added map[string][]time.Time) {
 func (d *desk) outcome(ch *channel, h heard, added []time.Time) {
 	now := d.now()
 	switch {
-	case !h.speaks && h.bad:
+	case !h.speaks && (h.bad || h.env.Media == signing.Keys):
 		return // nobody knows what it found
 	case asks(h.env):
 		ch.sched.Asking(now, h.ago, schedule.Source(h.env.Key))

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/signing"
 )
@@ -17,6 +16,8 @@ const maxAhead = 5 * time.Minute
 const (
 	whyFuture   = "from the future"
 	whyOtherKey = "not the feed's key"
+	whyRevoked  = "revoked key"
+	whyEnded    = "the key has ended"
 	whyLive     = "the publisher is live"
 	whyRole     = "unknown role"
 	whyPayload  = "unreadable payload"
@@ -46,27 +47,12 @@ type standing struct {
 	policy  atomic.Pointer[policy]
 	live    atomic.Pointer[time.Time] // until when the publisher is; it does not follow the wall clock
 	nudged  atomic.Bool               // the origin is being asked about an unknown key
+	ahead   atomic.Int64              // how far the publisher's clock is ahead; 0: not too far
+	learned atomic.Bool               // the tree taught something of the keys that is not stored yet
+	writing sync.Mutex                // of those who replace the policy
 	refused tally
 	bench   bench // what the feed's volunteers say
 }
-
-// policy is what is known of the feed's key. It is replaced, never changed.
-type policy struct {
-	pin store.Pin
-	// Until then a publisher's role is believed no more than a volunteer's: the
-	// origin was asked and names no key.
-	open time.Time
-}
-
-func (p *policy) keyed() bool { return p.pin.How != "" }
-
-func newStanding(url string, pin store.Pin, witnesses int) *standing {
-	s := &standing{url: url, bench: newBench(witnesses)}
-	s.policy.Store(&policy{pin: pin})
-	return s
-}
-
-func (s *standing) pin(p store.Pin) { s.policy.Store(&policy{pin: p, open: s.policy.Load().open}) }
 
 // promise notes that the publisher is live until a time. Only the desk calls it.
 func (s *standing) promise(until time.Time) { s.live.Store(&until) }
@@ -78,11 +64,6 @@ func (s *standing) liveUntil() (t time.Time) {
 	return t
 }
 
-// openUntil lets unknown publishers speak as volunteers for a while.
-func (s *standing) openUntil(t time.Time) {
-	s.policy.Store(&policy{pin: s.policy.Load().pin, open: t})
-}
-
 // judge decides about an event whose signature is right.
 func (n *Node) judge(env *signing.Envelope) (multicast.Verdict, string) {
 	now := time.Now()
@@ -91,6 +72,7 @@ func (n *Node) judge(env *signing.Envelope) (multicast.Verdict, string) {
 	switch {
 	case env.Time.After(now.Add(maxAhead)):
 		verdict, why = multicast.Refuse, whyFuture
+		s.hurry(env, now)
 	case s != nil && env.Role == signing.Volunteer && n.liars.hold(env.Key, env.Group, now):
 		verdict, why = multicast.Refuse, whyLiar
 	case s != nil:
@@ -106,6 +88,9 @@ func (n *Node) judge(env *signing.Envelope) (multicast.Verdict, string) {
 }
 
 func (s *standing) judge(env *signing.Envelope, now time.Time) (multicast.Verdict, string) {
+	if env.Media == signing.Keys {
+		s.learn(env, now)
+	}
 	p := s.policy.Load()
 	switch {
 	case env.Role == signing.Volunteer && p.keyed() && now.Before(s.liveUntil()):
@@ -114,33 +99,12 @@ func (s *standing) judge(env *signing.Envelope, now time.Time) (multicast.Verdic
 		return multicast.Accept, ""
 	case env.Role != signing.Publisher:
 		return multicast.Refuse, whyRole
-	case p.keyed() && p.speaks(env):
-		return multicast.Accept, ""
 	case p.keyed():
-		return multicast.Refuse, whyOtherKey
+		return s.judgeKeyed(p, env, now)
 	case now.Before(p.open):
 		return multicast.Accept, ""
 	}
 	return multicast.Unknown, ""
-}
-
-// speaks reports whether the envelope is the publisher's own.
-func (p *policy) speaks(env *signing.Envelope) bool {
-	return env.Role == signing.Publisher && p.names(env.Key)
-}
-
-// names reports whether a key is the feed's.
-func (p *policy) names(key signing.PublicKey) bool {
-	return p.keyed() && key.Fingerprint() == signing.Fingerprint(p.pin.Fingerprint)
-}
-
-// trust is how far an accepted envelope is believed. A key that was seen over
-// plain HTTP could be anybody's.
-func (p *policy) trust(env *signing.Envelope) store.Trust {
-	if p.speaks(env) && p.pin.How != pinHTTP {
-		return store.Signed
-	}
-	return store.Unconfirmed
 }
 
 // tally counts by reason.

@@ -33,7 +33,7 @@ func (n *Node) leased(ctx context.Context, rec store.Feed, b *store.Batch) error
 	for _, c := range cursors {
 		read[c.Source] = true
 	}
-	now, s := time.Now(), newStanding(rec.URL, rec.Pin, n.config.Witnesses)
+	now, s := time.Now(), newStanding(&rec, n.config.Witnesses)
 	unbroken := map[[32]byte]store.Cursor{}
 	for _, e := range held {
 		if read[e.Source] || e.Beat != 0 {
@@ -45,6 +45,9 @@ func (n *Node) leased(ctx context.Context, rec store.Feed, b *store.Batch) error
 		}
 		if verdict, _ := s.judge(env, now); verdict == multicast.Refuse {
 			continue
+		}
+		if env.Media == signing.Keys {
+			continue // the certificate was just asked for at its origin
 		}
 		items, err := n.intake.items(rec.URL, env, s.policy.Load().trust(env), now)
 		if err != nil {

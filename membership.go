@@ -93,10 +93,11 @@ func (n *Node) present(ch *channel, cursors []store.Cursor, held []store.Envelop
 		}
 		spoke[e.Source] = max(spoke[e.Source], at)
 	}
-	pin := ch.ledger.record().Pin
+	rec := ch.ledger.record()
+	book := bookOf(&rec)
 	for source := range spoke {
 		key := signing.PublicKey(source)
-		if key == n.id.Public() || pin.How != "" && key.Fingerprint() == signing.Fingerprint(pin.Fingerprint) {
+		if key == n.id.Public() || book.names(rec.Pin, key) {
 			spoke[source] = math.MaxInt64
 		}
 	}

@@ -98,8 +98,8 @@ func (d *desk) finish(ch *channel, j job, r result) {
 	if r.outcome != nil {
 		d.spare(ch, r.outcome.State, r.outcome.State.Asked)
 	}
-	if j.nudge || rec.Pin != ch.standing.policy.Load().pin {
-		d.known(ch, rec.Pin, r.ok)
+	if j.nudge || ch.standing.differs(&rec) {
+		d.known(ch, &rec, r.ok)
 	}
 	d.settle(ch, rec)
 	if r.changed {
@@ -126,17 +126,6 @@ func (r *result) refused() bool {
 func (d *desk) obey(ch *channel, f *feed.Feed) {
 	ch.work.unwanted = f.Poll != nil && f.Poll.Allow == pollNone
 	d.quieten(ch)
-}
-
-// known takes over what the origin says of the feed's key. What was held until
-// then is judged again: if the origin names no key, as the word of a volunteer.
-func (d *desk) known(ch *channel, pin store.Pin, ok bool) {
-	ch.standing.pin(pin)
-	if ok {
-		ch.standing.openUntil(time.Now().Add(max(ch.sched.Interval(), time.Minute)))
-		d.node.background(func(context.Context) { _ = d.node.carrier.Recheck(ch.group) }) // fails only once closed
-	}
-	ch.standing.nudged.Store(false)
 }
 
 // do is the job. It runs beside the desk.
@@ -172,6 +161,8 @@ type poll struct {
 	doc    *feed.Feed // nil: what the last poll brought is current
 	same   bool       // the document is the one held
 	fresh  []feed.Item
+	keys   sighting           // of the feed's keys, in the document
+	cert   *certificateAnswer // nil: it was not asked for
 	change func(*store.Feed)
 	habit  schedule.Habit
 	seenAt schedule.Visit
@@ -197,6 +188,8 @@ func (n *Node) poll(ctx context.Context, ch *channel, j job) result {
 	}
 	p.habit.Observe(p.seenAt)
 	r.habit = p.habit
+	rec := ch.ledger.record()
+	r.requests += n.seeKeys(ctx, &rec, p)
 	p.change = n.changes(p)
 	p.testimony = n.witnessed(ctx, ch, p)
 	if j.tell && n.stillPublic(ch, p) {
@@ -277,15 +270,12 @@ func (n *Node) changes(p *poll) func(*store.Feed) {
 			if a.Private && rec.Local == "" {
 				rec.Local = whyPrivate
 			}
+			rec.Failure = takeKeys(rec, p.keys, p.cert, p.now)
 			return
 		}
 		rec.Doc, rec.ContentType = a.Body, a.ContentType
 		rec.Local = n.whyLocal(rec.URL, p.doc, a.Private)
-		seen, warning := announced(rec, p.doc, a.URL, p.now)
-		if warning == "" {
-			rec.Pin, warning = repin(rec.Pin, seen)
-		}
-		rec.Failure = warning
+		rec.Failure = takeKeys(rec, p.keys, p.cert, p.now)
 	}
 }
 

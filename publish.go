@@ -93,8 +93,9 @@ func (p *Publisher) unpublished(ctx context.Context, f *feed.Feed) ([]feed.Item,
 		return nil, err
 	}
 	published := map[string][32]byte{}
+	keys := p.ch.standing.policy.Load()
 	for _, it := range held {
-		if it.Source == p.author.id.Public() {
+		if it.Source == p.author.id.Public() || it.Trust == store.Signed && keys.names(it.Source) && !keys.disowns(&it) {
 			published[it.Key] = it.Hash
 		}
 	}
@@ -106,6 +107,9 @@ func (p *Publisher) unpublished(ctx context.Context, f *feed.Feed) ([]feed.Item,
 func (p *Publisher) push(ctx context.Context, f *feed.Feed, doc []byte, items []feed.Item, w *wait) (last multicast.Stamp, tooLarge []feed.Item, err error) {
 	parts, tooLarge, err := p.node.codec.encode(f, items)
 	if err != nil {
+		return last, nil, err
+	}
+	if err := p.tellKeys(ctx); err != nil {
 		return last, nil, err
 	}
 	for i, part := range parts {

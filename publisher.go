@@ -52,7 +52,7 @@ func (n *Node) Publisher(ctx context.Context, id *signing.Identity, url string, 
 		return nil, err
 	}
 	p.author.promise(p, p.ttl)
-	if err := p.beat(ctx); err != nil {
+	if err := errors.Join(p.tellKeys(ctx), p.beat(ctx)); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("publish %s: %w", p.url, err)
 	}
@@ -166,7 +166,7 @@ func (n *Node) speaker(ctx context.Context, id *signing.Identity, url string, tt
 		}
 		p.ch.publishing++
 		rec := p.ch.ledger.record()
-		p.ch.standing.pin(rec.Pin)
+		p.ch.standing.take(&rec)
 		d.settle(p.ch, rec)
 		p.ch.refresh(false)
 		d.arm(p.ch)
@@ -198,17 +198,38 @@ func (n *Node) stage(ctx context.Context, url string) (ch *channel, err error) {
 	return n.newChannel(rec, 0), nil
 }
 
-// claim pins the feed's key to the one that speaks for it here.
+// claim sees to it that the key which speaks for the feed here is one that readers
+// believe, as far as that is known; else it is pinned.
 func (p *Publisher) claim(ctx context.Context, id *signing.Identity) error {
-	pin := store.Pin{Fingerprint: id.Public().Fingerprint(), How: pinManual, Since: time.Now()}
-	held := p.ch.ledger.record().Pin
-	if held.How == pinHTTPS && held.Fingerprint != pin.Fingerprint {
-		return fmt.Errorf("its document announces the key %v and this is %v: use that key, or announce this one",
-			signing.Fingerprint(held.Fingerprint), signing.Fingerprint(pin.Fingerprint))
+	rec, key := p.ch.ledger.record(), id.Public()
+	b := bookOf(&rec)
+	if state := b.latest(); state != nil {
+		return claimedBy(state, key, time.Now())
 	}
-	if held.How == pinHTTPS {
+	pin := store.Pin{Fingerprint: key.Fingerprint(), How: pinManual, Since: time.Now()}
+	switch held := rec.Pin; {
+	case held.How != "" && held.How != pinHTTP && held.Fingerprint == pin.Fingerprint:
 		return nil
+	case held.How == pinHTTPS, held.How == pinRecovered:
+		return fmt.Errorf("its document announces the key %v and this is %v: use that key, or announce this one; "+
+			"a signing key that is not announced itself needs the feed's certificate (Node.LearnKeys)",
+			signing.Fingerprint(held.Fingerprint), signing.Fingerprint(pin.Fingerprint))
 	}
 	_, err := p.ch.ledger.write(ctx, store.Batch{}, func(rec *store.Feed) { rec.Pin = pin })
 	return err
+}
+
+// claimedBy returns why readers would not believe a key, nil if they do.
+func claimedBy(state *signing.KeyState, key signing.PublicKey, now time.Time) error {
+	for _, k := range state.Signing {
+		switch {
+		case k.Key != key:
+		case now.After(k.Until):
+			return fmt.Errorf("the signing key %v ended on %s: make the next one with feedtree key rotate", key.Fingerprint(), k.Until.Format("2006-01-02"))
+		default:
+			return nil
+		}
+	}
+	return fmt.Errorf("the feed's certificate, version %d, does not list the key %v: use one that it lists, or make the next with feedtree key rotate",
+		state.Version, key.Fingerprint())
 }

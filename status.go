@@ -11,7 +11,6 @@ import (
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/schedule"
 	"github.com/feedtree/feedtree/overlay/kad"
-	"github.com/feedtree/feedtree/signing"
 )
 
 // Status is a node as it sees itself, for people and for programs as JSON.
@@ -64,12 +63,14 @@ type FeedStatus struct {
 	Week      Week      `json:"week"`
 	Witnesses Witnesses `json:"witnesses"`
 
-	Publisher string            `json:"publisher"` // fingerprint of the feed's key
-	Live      bool              `json:"live"`      // the publisher keeps its promise of heartbeats
-	Local     string            `json:"local"`     // why the feed stays out of the overlay
-	Failure   string            `json:"failure"`   // what is wrong now, as a sentence
-	Reason    string            `json:"reason"`    // and for programs, if it is the origin: "DNS", "status 503", …
-	Refused   map[string]uint64 `json:"refused"`   // events refused, by reason
+	Publisher string            `json:"publisher"` // fingerprint of the feed's root keys
+	Pin       *PinStatus        `json:"pin"`       // null where no key is known
+	Keys      KeyStatus         `json:"keys"`
+	Live      bool              `json:"live"`    // the publisher keeps its promise of heartbeats
+	Local     string            `json:"local"`   // why the feed stays out of the overlay
+	Failure   string            `json:"failure"` // what is wrong now, as a sentence
+	Reason    string            `json:"reason"`  // and for programs, if it is the origin: "DNS", "status 503", …
+	Refused   map[string]uint64 `json:"refused"` // events refused, by reason
 }
 
 // Role is what a node does for a feed.
@@ -174,9 +175,10 @@ func (d *desk) describe(ch *channel) FeedStatus {
 	m := d.moment(ch)
 	ch.account.pass(m)
 	s.Week = ch.account.week(m.wall)
-	if rec.Pin.How != "" {
-		s.Publisher = signing.Fingerprint(rec.Pin.Fingerprint).String()
-	}
+	p := ch.standing.policy.Load()
+	s.Pin = p.book.pinStatus(p.pin)
+	s.Keys = p.book.status(p.pin, time.Now(), time.Duration(ch.standing.ahead.Load()))
+	s.Publisher = s.Keys.Roots
 	return s
 }
 

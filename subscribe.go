@@ -157,7 +157,7 @@ func (n *Node) first(ctx context.Context, f fetch.Feed) (*poll, error) {
 }
 
 // enrol makes the record of a feed from the first answer of its origin.
-func (n *Node) enrol(url string, p *poll, requests uint64) (*found, error) {
+func (n *Node) enrol(ctx context.Context, url string, p *poll, requests uint64) (*found, error) {
 	if moved := p.answer.Moved; moved != "" {
 		canonical, err := feed.Canonical(moved)
 		if err != nil {
@@ -169,6 +169,7 @@ func (n *Node) enrol(url string, p *poll, requests uint64) (*found, error) {
 	f := &found{doc: p.doc, requests: requests, bytes: p.answer.BytesWire, hub: hubOf(url, p.answer, p.doc)}
 	f.rec = store.Feed{URL: url, Group: multicast.GroupOf(url), Asked: p.now, Read: p.now}
 	p.habit.Observe(firstVisit(p.doc, p.now))
+	f.requests += n.seeKeys(ctx, &f.rec, p)
 	n.changes(p)(&f.rec)
 	var err error
 	f.items, err = p.seen(url)
@@ -192,7 +193,9 @@ func (n *Node) open(ctx context.Context, f *found) error {
 	}
 	batch.Items = append(batch.Items, f.items...)
 	if _, err := ch.ledger.write(ctx, batch, func(rec *store.Feed) {
-		f.rec.Pin, _ = repin(rec.Pin, f.rec.Pin)
+		if rec.Pin.How != "" && rec.Pin.How != pinHTTP { // it is published from here
+			f.rec.Pin, f.rec.Cert = rec.Pin, rec.Cert
+		}
 		*rec = f.rec
 	}); err != nil {
 		return err
@@ -206,7 +209,7 @@ func (n *Node) open(ctx context.Context, f *found) error {
 			ch.count.requests += f.requests
 			ch.count.items = -1
 			d.paced(ch, f.rec)
-			ch.standing.pin(f.rec.Pin)
+			ch.standing.take(&f.rec)
 		default: // subscribed to twice at once
 			have.count.requests += f.requests
 			return

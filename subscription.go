@@ -72,6 +72,9 @@ func (s *Subscription) Items(ctx context.Context) iter.Seq2[Update, error] {
 			}
 			for _, r := range fresh {
 				s.seen = r.Seen
+				if s.ch.standing.policy.Load().disowns(&r) {
+					continue
+				}
 				if u, err := s.update(r); !yield(u, err) || err != nil {
 					return
 				}

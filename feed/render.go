@@ -24,11 +24,6 @@ type Options struct {
 	// ft:trust, and a mark that the source itself put there is removed.
 	Mark func(Item) string
 
-	// Line is a short text for people, such as why an item is believed, to stand at
-	// the end of its content; "" says nothing. Nothing else of the item changes, and an
-	// item that has no identity but its content gets none.
-	Line func(Item) string
-
 	// Seen says when an item was first seen: Atom's date for an item that has none.
 	Seen func(Item) time.Time
 }

@@ -136,7 +136,6 @@ func jsonItem(it Item, o Options) []byte {
 	if it.untouched(jsonFeed) {
 		return copyJSONItem(it, o)
 	}
-	it = o.lined(it)
 	w := &jsonWriter{}
 	w.b.WriteByte('{')
 	w.put("id", firstString(it.GUID, []string{it.standInID()}))
@@ -240,19 +239,12 @@ func (w *jsonWriter) jsonFiles(it Item, o Options, x *itemExtra) {
 // copyJSONItem copies the source's object, with the mark the options ask for.
 func copyJSONItem(it Item, o Options) []byte {
 	text := []byte(it.source.text)
-	line := o.line(it)
-	if o.Mark == nil && line == "" {
+	if o.Mark == nil {
 		return text
 	}
 	ms, err := members(text)
 	if err != nil {
 		return text
-	}
-	if line != "" {
-		ms = lineMembers(ms, line)
-	}
-	if o.Mark == nil {
-		return object(ms)
 	}
 	extra := map[string]json.RawMessage{}
 	out := ms[:0]

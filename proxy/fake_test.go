@@ -14,7 +14,6 @@ import (
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
-	"github.com/feedtree/feedtree/feed/witness"
 )
 
 // fakeNode is a source whose feeds are what a test says.
@@ -31,10 +30,10 @@ type fakeNode struct {
 	hinted []string                       // URLs of hints
 	reason map[string]feedtree.HintReason // for which a hint is refused
 	hubs   []feedtree.Hub
+	pins   []feedtree.Pin
 	sick   error // what Check says
 	checks int
 	watch  []chan struct{}
-	doubts map[string]witness.State // by key of an item
 }
 
 func newFakeNode() *fakeNode {
@@ -96,13 +95,6 @@ func (n *fakeNode) Feed(url string) (feedtree.FeedStatus, bool) {
 		}
 	}
 	return feedtree.FeedStatus{}, false
-}
-
-func (n *fakeNode) Believed(it store.Item) (store.Trust, witness.State) {
-	if doubt, ok := n.doubts[it.Key]; ok {
-		return store.Unconfirmed, doubt
-	}
-	return it.Trust, witness.Unconfirmed
 }
 
 func (n *fakeNode) Watch(ctx context.Context) <-chan struct{} {
@@ -303,4 +295,20 @@ func trusted(f *fakeFeed, t store.Trust) {
 		}
 		f.state.Version++
 	})
+}
+
+func (n *fakeNode) Pins() []feedtree.Pin {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return append([]feedtree.Pin{}, n.pins...)
+}
+
+func (n *fakeNode) SetPin(_ context.Context, url, fingerprint string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.errs[url]; err != nil {
+		return err
+	}
+	n.pins = append(n.pins, feedtree.Pin{URL: url, PinStatus: feedtree.PinStatus{Fingerprint: fingerprint, How: "manual"}})
+	return nil
 }

@@ -28,8 +28,7 @@ type news struct {
 	Title     string    `json:"title"`
 	Link      string    `json:"link"`
 	Trust     string    `json:"trust"`
-	Doubt     string    `json:"doubt"` // "disputed" or "contradicted" by other volunteers
-	Date      time.Time `json:"date"`  // when it was published, or came if that is not known
+	Date      time.Time `json:"date"` // when it was published, or came if that is not known
 	Received  time.Time `json:"received"`
 
 	seen int64
@@ -44,7 +43,6 @@ func (n news) Mark() mark { return n.mark }
 // document counts as reading the feed.
 type newest struct {
 	store    store.Store // nil: there are no items
-	believe  believer
 	complain func(feed string, err error)
 	arrived  func([]news) // hears of items that came since their feed was looked at first
 
@@ -161,7 +159,7 @@ func (n *newest) merge(f feedtree.FeedStatus, items []store.Item) (fresh []news)
 	for i, it := range all {
 		if have, ok := n.shown[it.Seen]; ok && it.Feed != f.URL {
 			shown[it.Seen] = have
-		} else if what, ok := newsOf(n.believe, it); ok {
+		} else if what, ok := newsOf(it); ok {
 			shown[it.Seen] = what
 			if known && it.Seen > before.seen {
 				what.FeedTitle = now.title
@@ -178,19 +176,18 @@ func (n *newest) merge(f feedtree.FeedStatus, items []store.Item) (fresh []news)
 }
 
 // newsOf reads a stored item.
-func newsOf(b believer, it store.Item) (news, bool) {
+func newsOf(it store.Item) (news, bool) {
 	doc, err := feed.Parse(it.Doc, it.ContentType)
 	if err != nil || len(doc.Items) == 0 {
 		return news{}, false
 	}
-	return newsFrom(b, it, doc.Items[0]), true
+	return newsFrom(it, doc.Items[0]), true
 }
 
-func newsFrom(b believer, it store.Item, says feed.Item) news {
-	m, trust, doubt := b.mark(it)
+func newsFrom(it store.Item, says feed.Item) news {
 	return news{
 		Feed: it.Feed, Key: it.Key, Title: cmp.Or(strings.TrimSpace(says.Title), "(no title)"), Link: webLink(says.Link),
-		Trust: trust, Doubt: doubt, Date: dateOf(it), Received: it.Received, seen: it.Seen, mark: m,
+		Trust: it.Trust.String(), Date: dateOf(it), Received: it.Received, seen: it.Seen, mark: markOf(it.Trust),
 	}
 }
 

@@ -50,10 +50,6 @@ type Config struct {
 	// Version is what runs, in words, for /metrics and those who ask after it.
 	Version string
 
-	// Labels puts a short line at the end of each item in what readers are served,
-	// which says why the item is believed. Identities stay.
-	Labels bool
-
 	// FirstFetch bounds how long a reader waits for a feed that is new. 0: 60 s.
 	FirstFetch time.Duration
 
@@ -215,7 +211,7 @@ func (p *Proxy) copy(ctx context.Context, addr string, format feed.Format) (*cop
 			return nil, "", err
 		}
 		now := p.now()
-		doc, err := b.copies.get(ctx, b.sub, format, p.place(format, b.sub.URL()), p.config.Labels, now)
+		doc, err := b.copies.get(ctx, b.sub, format, p.place(format, b.sub.URL()), now)
 		if err == nil {
 			return doc, b.copies.state(b.sub, now), nil
 		}

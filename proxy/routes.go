@@ -25,6 +25,7 @@ func (p *Proxy) newRoutes() map[string]route {
 		"/api/v1/item":   {get: p.apiItem},
 		"/api/v1/events": {get: p.stream},
 		"/api/v1/token":  {get: p.token},
+		"/api/v1/pins":   {get: p.pins, post: p.change(formFields, p.pin)},
 		"/readyz":        {get: p.answerReady},
 		"/metrics":       {get: p.newMetrics().ServeHTTP},
 		"/opml":          {get: p.export, post: p.change(listBytes, p.takeList)},

@@ -2,214 +2,255 @@ package signing
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/pem"
 	"fmt"
-	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Certificate states, signed by the key itself, that the key publishes the feed
-// at a URL for a while. By itself it proves only that the key's holder says so;
-// it is believed where it was found: at the address, and with the fingerprint,
-// that the feed announces.
-type Certificate struct {
-	URL       string    // canonical URL of the feed; the caller canonicalises
-	Group     [32]byte  // SHA-256("feedtree/group/1" ‖ URL); computed, not sent
-	Key       PublicKey // of the publisher
-	NotBefore time.Time // whole seconds
-	NotAfter  time.Time // whole seconds, the last one included
-	Signature [ed25519.SignatureSize]byte
-}
+// Certificate is what a publisher puts beside the feed: key states of one feed,
+// in the order of their versions, by which a reader comes from whichever root
+// keys it knows to those in force. The last is in force; before it stand those
+// with which other roots began.
+type Certificate []*KeyState
 
-// The certificate, all integers big endian, n being the length of the URL:
-//
-//	offset size
-//	     0    1  version: 1
-//	     1    1  algorithm: 1, Ed25519
-//	     2    2  n, 1 to 2048
-//	     4    8  not before, seconds since 1970-01-01T00:00:00Z without leap seconds
-//	    12    8  not after, likewise, greater than not before
-//	    20   32  public key
-//	    52    n  URL
-//	  52+n   64  signature of "feedtree/certificate/1\n" ‖ all of the above
-//
-// A file holds it as a PEM block "FEEDTREE CERTIFICATE" without PEM headers.
+// A file holds each key state as a PEM block "FEEDTREE KEY STATE" without PEM
+// headers.
 const (
-	certificateDomain = "feedtree/certificate/1\n"
-	certificateBlock  = "FEEDTREE CERTIFICATE"
-	certificate       = "certificate"
-	groupDomain       = "feedtree/group/1"
-
-	maxURL             = 2048
+	keyStateBlock      = "FEEDTREE KEY STATE"
+	certificate        = "certificate"
 	maxCertificateFile = 64 << 10
-	maxUnix            = maxMillis / 1000
-	offURL             = 52
+	maxStates          = 32
+
+	// MaxStep is how many versions one state may leave out after the one before.
+	// Who stole a root key could otherwise take the last number there is, and
+	// nobody could ever say anything after it.
+	MaxStep = 1024
 )
 
-// Certify makes the certificate by which the identity claims the feed at the
-// canonical URL. Times are cut to whole seconds.
-func (id *Identity) Certify(canonicalURL string, notBefore, notAfter time.Time) (*Certificate, error) {
-	c := &Certificate{
-		URL:       canonicalURL,
-		Group:     groupOf(canonicalURL),
-		Key:       id.public,
-		NotBefore: notBefore.UTC().Truncate(time.Second),
-		NotAfter:  notAfter.UTC().Truncate(time.Second),
+// MarshalPEM returns the certificate as a file.
+func (c Certificate) MarshalPEM() []byte {
+	var b []byte
+	for _, s := range c {
+		b = append(b, pem.EncodeToMemory(&pem.Block{Type: keyStateBlock, Bytes: s.Marshal()})...)
 	}
-	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("certifying: %w", err)
-	}
-	c.Signature = id.sign(c.appendSigned(nil))
-	return c, nil
+	return b
 }
 
-func groupOf(canonicalURL string) [32]byte { return sha256.Sum256([]byte(groupDomain + canonicalURL)) }
-
-// Fingerprint returns the fingerprint of the certificate's key.
-func (c *Certificate) Fingerprint() Fingerprint { return c.Key.Fingerprint() }
-
-func (c *Certificate) check() *Error {
-	if len(c.URL) == 0 || len(c.URL) > maxURL {
-		return refuse(certificate, ReasonMalformed, "URL of %d bytes, want 1 to %d", len(c.URL), maxURL)
-	}
-	if strings.ContainsFunc(c.URL, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return refuse(certificate, ReasonMalformed, "URL %.80q has bytes other than printable ASCII", c.URL)
-	}
-	u, err := url.Parse(c.URL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || strings.Contains(c.URL, "#") {
-		return refuse(certificate, ReasonMalformed, "URL %.80q, want http or https, a host, no user and no fragment", c.URL)
-	}
-	from, to := c.NotBefore.Unix(), c.NotAfter.Unix()
-	if from < 0 || to > maxUnix || from >= to {
-		return refuse(certificate, ReasonMalformed, "valid from %d to %d, want a span between 1970 and the year 10000", from, to)
-	}
-	return nil
-}
-
-func (c *Certificate) appendSigned(b []byte) []byte {
-	return c.appendBody(append(b, certificateDomain...))
-}
-
-func (c *Certificate) appendBody(b []byte) []byte {
-	b = append(b, version, algorithmEd25519)
-	b = binary.BigEndian.AppendUint16(b, uint16(len(c.URL)))
-	b = binary.BigEndian.AppendUint64(b, uint64(c.NotBefore.Unix()))
-	b = binary.BigEndian.AppendUint64(b, uint64(c.NotAfter.Unix()))
-	b = append(b, c.Key[:]...)
-	return append(b, c.URL...)
-}
-
-// MarshalPEM returns the certificate as the file to put beside the feed.
-func (c *Certificate) MarshalPEM() []byte {
-	body := append(c.appendBody(nil), c.Signature[:]...)
-	return pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: body})
-}
-
-// ParseCertificate reads and verifies the first certificate of a file as
-// MarshalPEM writes it. Other text and other blocks are let be, except that a
-// private key in the file is refused: it has been given away. Errors are
-// [*Error].
-func ParseCertificate(file []byte) (*Certificate, error) {
+// ParseCertificate reads and verifies the key states of a file as MarshalPEM
+// writes it, and that each follows from the one before. Other text and other
+// blocks are let be, except that a private key in the file is refused: it has
+// been given away. Errors are [*Error].
+func ParseCertificate(file []byte) (Certificate, error) {
 	if len(file) > maxCertificateFile {
 		return nil, refuse(certificate, ReasonTooLarge, "file of %d bytes, the most is %d", len(file), maxCertificateFile)
 	}
-	var found *pem.Block
+	var c Certificate
 	for rest := file; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
 			break
 		}
-		if strings.HasSuffix(block.Type, "PRIVATE KEY") {
-			return nil, refuse(certificate, ReasonMalformed, "the file holds a private key: take it offline, make a new key and publish only the certificate")
+		if strings.HasSuffix(block.Type, "PRIVATE KEY") || block.Type == sealedBlock {
+			return nil, refuse(certificate, ReasonMalformed, "the file holds a private key: take it offline, make new keys and publish only the certificate")
 		}
-		if block.Type == certificateBlock && found == nil {
-			found = block
+		if block.Type != keyStateBlock {
+			continue
+		}
+		if err := c.add(block); err != nil {
+			return nil, err
 		}
 	}
-	if found == nil {
-		return nil, explainNoCertificate(file)
-	}
-	if len(found.Headers) != 0 {
-		return nil, refuse(certificate, ReasonMalformed, "PEM headers, which nobody signed")
-	}
-	c, err := parseCertificate(found.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.verify(); err != nil {
-		return nil, err
+	if len(c) == 0 {
+		return nil, explainNoState(file)
 	}
 	return c, nil
 }
 
-func explainNoCertificate(file []byte) *Error {
-	if bytes.Contains(file, []byte("-----BEGIN "+certificateBlock)) {
+// add reads the next block of a file.
+func (c *Certificate) add(block *pem.Block) error {
+	switch {
+	case len(block.Headers) != 0:
+		return refuse(certificate, ReasonMalformed, "PEM headers, which nobody signed")
+	case len(*c) == maxStates:
+		return refuse(certificate, ReasonTooLarge, "more than %d key states", maxStates)
+	}
+	s, err := ParseKeyState(block.Bytes)
+	if err != nil {
+		return err
+	}
+	if n := len(*c); n > 0 {
+		if err := s.Follows((*c)[n-1]); err != nil {
+			return err
+		}
+	}
+	*c = append(*c, s)
+	return nil
+}
+
+func explainNoState(file []byte) *Error {
+	if bytes.Contains(file, []byte("-----BEGIN "+keyStateBlock)) {
 		return refuse(certificate, ReasonTruncated, "its PEM block does not end or decode; upload the file again")
 	}
-	return refuse(certificate, ReasonMalformed, "no PEM block %q in the file", certificateBlock)
+	return refuse(certificate, ReasonMalformed, "no PEM block %q in the file", keyStateBlock)
 }
 
-func parseCertificate(b []byte) (*Certificate, error) {
+// Latest returns the state in force. A certificate is never empty.
+func (c Certificate) Latest() *KeyState { return c[len(c)-1] }
+
+// With returns the certificate with one more state, and without those that
+// nobody needs to come to it.
+func (c Certificate) With(next *KeyState) (Certificate, error) {
+	if len(c) == 0 {
+		return Certificate{next}, nil
+	}
+	if err := next.Follows(c.Latest()); err != nil {
+		return nil, fmt.Errorf("adding to the certificate: %w", err)
+	}
+	kept := slices.Clone(c)
+	if n := len(c); n > 1 && c[n-1].Roots.Equal(c[n-2].Roots) && next.Version-c[n-2].Version <= MaxStep {
+		kept = kept[:n-1] // next is reached without it
+	}
+	kept = append(kept, next)
+	if len(kept) > maxStates {
+		kept = slices.Delete(kept, 0, len(kept)-maxStates)
+	}
+	return kept, nil
+}
+
+// Follows returns nil if who believes in the state before is to believe in this
+// one: it is of the same feed, later by no more than [MaxStep], and signed by
+// enough of the roots of both. Otherwise the [*Error] says why: [ReasonStale] if
+// it is the same or an older one, [ReasonFork] if it has the version of the other
+// and says something else.
+func (s *KeyState) Follows(before *KeyState) error {
 	switch {
-	case len(b) < offURL+ed25519.SignatureSize:
-		return nil, refuse(certificate, ReasonTruncated, "%d bytes, the least is %d", len(b), offURL+1+ed25519.SignatureSize)
-	case b[0] != version:
-		return nil, refuse(certificate, ReasonUnsupported, "version %d", b[0])
-	case b[1] != algorithmEd25519:
-		return nil, refuse(certificate, ReasonUnsupported, "signature algorithm %d", b[1])
+	case s.URL != before.URL:
+		return refuse(keyState, ReasonOtherFeed, "it is for %s, not for %s", s.URL, before.URL)
+	case s.Version < before.Version:
+		return refuse(keyState, ReasonStale, "version %d, version %d is known", s.Version, before.Version)
+	case s.Version == before.Version && bytes.Equal(s.appendBody(nil), before.appendBody(nil)):
+		return refuse(keyState, ReasonStale, "version %d again", s.Version)
 	}
-	length := int(binary.BigEndian.Uint16(b[2:]))
-	switch want := offURL + length + ed25519.SignatureSize; {
-	case length > maxURL:
-		return nil, refuse(certificate, ReasonTooLarge, "URL of %d bytes, the most is %d", length, maxURL)
-	case len(b) < want:
-		return nil, refuse(certificate, ReasonTruncated, "%d bytes of %d", len(b), want)
-	case len(b) > want:
-		return nil, refuse(certificate, ReasonTrailing, "%d bytes after the signature", len(b)-want)
+	if n := before.Roots.signed(s); n < before.Roots.Threshold {
+		return refuse(keyState, ReasonThreshold, "version %d is signed by %d of the root keys of version %d, which takes %d",
+			s.Version, n, before.Version, before.Roots.Threshold)
 	}
-	c := &Certificate{
-		URL:       string(b[offURL : offURL+length]),
-		NotBefore: unix(binary.BigEndian.Uint64(b[4:])),
-		NotAfter:  unix(binary.BigEndian.Uint64(b[12:])),
-		Key:       PublicKey(b[20:]),
-		Signature: [ed25519.SignatureSize]byte(b[offURL+length:]),
-	}
-	c.Group = groupOf(c.URL)
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// unix maps everything after the year 9999 to one value that check refuses.
-func unix(seconds uint64) time.Time { return time.Unix(int64(min(seconds, maxUnix+1)), 0).UTC() }
-
-func (c *Certificate) verify() error {
-	if c.Key.weak() {
-		return refuse(certificate, ReasonWeakKey, "key %v has small order", c.Key)
-	}
-	if !c.Key.verify(c.appendSigned(nil), c.Signature[:]) {
-		return refuse(certificate, ReasonSignature, "not signed by key %v", c.Key)
+	switch {
+	case s.Version == before.Version:
+		return refuse(keyState, ReasonFork, "two different versions %d, both signed by the feed's root keys", s.Version)
+	case s.Version-before.Version > MaxStep:
+		return refuse(keyState, ReasonJump, "version %d after %d, the most is %d further", s.Version, before.Version, MaxStep)
 	}
 	return nil
 }
 
-// Covers returns nil if the certificate lets the key speak for the feed at the
-// canonical URL at that time, else an [*Error] that says why not.
-func (c *Certificate) Covers(canonicalURL string, key PublicKey, at time.Time) error {
-	switch second := at.Unix(); {
-	case c.URL != canonicalURL:
-		return refuse(certificate, ReasonOtherFeed, "it is for %s, not for %s", c.URL, canonicalURL)
-	case c.Key != key:
-		return refuse(certificate, ReasonOtherKey, "it is for %v, not for %v", c.Key.Fingerprint(), key.Fingerprint())
-	case second < c.NotBefore.Unix():
-		return refuse(certificate, ReasonNotYetValid, "valid from %s, it is %s", c.NotBefore.Format(time.RFC3339), at.UTC().Format(time.RFC3339))
-	case second > c.NotAfter.Unix():
-		return refuse(certificate, ReasonExpired, "valid until %s, it is %s; the publisher makes a new one with: feedtree keygen", c.NotAfter.Format(time.RFC3339), at.UTC().Format(time.RFC3339))
+// From returns the part of the certificate that is for one who knows nothing but
+// the fingerprint of root keys of the feed at a canonical URL.
+func (c Certificate) From(canonicalURL string, roots Fingerprint) (Certificate, error) {
+	if url := c[0].URL; url != canonicalURL {
+		return nil, refuse(certificate, ReasonOtherFeed, "it is for %s, not for %s", url, canonicalURL)
+	}
+	for i, s := range c {
+		if s.Fingerprint() == roots {
+			return c[i:], nil // each follows from the one before
+		}
+	}
+	return nil, refuse(certificate, ReasonOtherRoots, "its root keys have the fingerprint %v, not %v", c.Latest().Fingerprint(), roots)
+}
+
+// Learn returns what one who goes by c goes by after reading other: c itself if
+// that says nothing newer. An [*Error] says why other cannot be believed:
+// [ReasonStale] if all it has is older, [ReasonFork] if the root keys in force
+// signed something else than what c holds, [ReasonReplaced] if those did that they
+// replaced.
+func (c Certificate) Learn(other Certificate) (Certificate, error) {
+	known := c
+	for _, s := range other {
+		err := s.Follows(known.Latest())
+		switch reason := ReasonOf(err); {
+		case err == nil:
+			if known, err = known.With(s); err != nil {
+				return c, err
+			}
+		case reason == ReasonStale:
+			if err := known.contradicts(s); err != nil {
+				return c, err
+			}
+		case reason == ReasonThreshold && s.Version > c[0].Version && s.Follows(c[0]) == nil:
+			return c, refuse(keyState, ReasonReplaced, "version %d is not signed by the feed's root keys, but by those that they replaced", s.Version)
+		default:
+			return c, err
+		}
+	}
+	if last := other.Latest(); last.Version < c.Latest().Version {
+		return c, last.Follows(c.Latest())
+	}
+	return known, nil
+}
+
+// contradicts compares a state with the one of its version that is held.
+func (c Certificate) contradicts(s *KeyState) error {
+	for i, held := range c {
+		if held.Version != s.Version || bytes.Equal(held.appendBody(nil), s.appendBody(nil)) {
+			continue
+		}
+		switch {
+		case c.Latest().Roots.signed(s) >= c.Latest().Roots.Threshold:
+			return refuse(keyState, ReasonFork, "two different versions %d, both signed by the feed's root keys", s.Version)
+		case i > 0 && s.Follows(c[i-1]) == nil:
+			return refuse(keyState, ReasonReplaced, "another version %d, signed by root keys that were replaced", s.Version)
+		}
+		return refuse(keyState, ReasonThreshold, "version %d is not the one known", s.Version)
 	}
 	return nil
+}
+
+// Leeway is how far the clocks of a publisher and a subscriber may be apart
+// without harm where it is days that count: a whole day, as after a wrong date or
+// a time zone mistaken for another.
+const Leeway = 25 * time.Hour
+
+// Covers returns nil if the state lets the envelope's key say it, else an [*Error]:
+// [ReasonOtherFeed], [ReasonOtherKey], [ReasonRevoked], or, for a key whose time
+// is over, [ReasonExpired]. now is when it came: a key that has ended may be in
+// other hands, and what it says then need not be true of the time either.
+func (s *KeyState) Covers(h *Header, now time.Time) error {
+	if h.Group != s.Group() {
+		return refuse(keyState, ReasonOtherFeed, "it is for %s, the envelope for another feed", s.URL)
+	}
+	for _, r := range s.Revoked {
+		if r.Key == h.Key && (h.Epoch > r.Epoch || h.Epoch == r.Epoch && h.Seq > r.Seq) {
+			return refuse(keyState, ReasonRevoked, "key %v was revoked, and this came after its last word", h.Key.Fingerprint())
+		} else if r.Key == h.Key {
+			return nil
+		}
+	}
+	for _, k := range s.Signing {
+		if k.Key != h.Key {
+			continue
+		}
+		if h.Time.Unix() > k.Until.Unix() || now.After(k.Until.Add(Leeway)) {
+			return refuse(keyState, ReasonExpired, "key %v ended at %s; its publisher makes a new one with: feedtree key rotate",
+				k.Key.Fingerprint(), k.Until.Format(time.RFC3339))
+		}
+		return nil
+	}
+	return refuse(keyState, ReasonOtherKey, "key %v is not among those of version %d", h.Key.Fingerprint(), s.Version)
+}
+
+// Lists reports whether a key is one of those that speak for the feed.
+func (s *KeyState) Lists(key PublicKey) bool {
+	return slices.ContainsFunc(s.Signing, func(k SigningKey) bool { return k.Key == key })
+}
+
+// Revokes reports whether the state takes back what a key said at a place.
+func (s *KeyState) Revokes(key PublicKey, epoch, seq uint64) bool {
+	for _, r := range s.Revoked {
+		if r.Key == key {
+			return epoch > r.Epoch || epoch == r.Epoch && seq > r.Seq
+		}
+	}
+	return false
 }

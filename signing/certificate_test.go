@@ -2,156 +2,129 @@ package signing
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"encoding/binary"
 	"encoding/pem"
-	"math"
 	"strings"
 	"testing"
 	"time"
 )
 
-const feedURL = "https://example.org/feed.xml"
+// history is a feed's key states: a signing key is added by the first roots, then
+// the roots are replaced, then the new ones change a key.
+func history(t testing.TB) (states []*KeyState, old, roots *Identity) {
+	old, roots = identityOf(t, 1), identityOf(t, 2)
+	s := KeyState{
+		URL: feedURL, Version: 1, Issued: noon, Roots: RootSet{[]PublicKey{old.public}, 1},
+		Signing: []SigningKey{{identityOf(t, 11).public, noon.Add(time.Hour)}},
+	}
+	step := func(by ...*Identity) {
+		states = append(states, signState(t, s, by...))
+		s.Version++
+		s.Issued = s.Issued.Add(time.Hour)
+	}
+	step(old)
+	s.Signing = []SigningKey{{identityOf(t, 12).public, noon.Add(24 * time.Hour)}}
+	step(old)
+	s.Roots.Keys = []PublicKey{roots.public}
+	step(old, roots)
+	s.Revoked = []Revocation{{identityOf(t, 12).public, 5, 40}}
+	s.Signing = []SigningKey{{identityOf(t, 13).public, noon.Add(48 * time.Hour)}}
+	step(roots)
+	return states, old, roots
+}
 
-func certify(t testing.TB, id *Identity) *Certificate {
+func certificateOf(t testing.TB, states ...*KeyState) (c Certificate) {
 	t.Helper()
-	c, err := id.Certify(feedURL, noon, noon.AddDate(1, 0, 0))
-	if err != nil {
-		t.Fatal(err)
+	for _, s := range states {
+		var err error
+		if c, err = c.With(s); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return c
 }
 
-func certificateBytes(t testing.TB, c *Certificate) []byte {
-	t.Helper()
-	block, rest := pem.Decode(c.MarshalPEM())
-	if block == nil || block.Type != "FEEDTREE CERTIFICATE" || len(rest) != 0 {
-		t.Fatalf("not one PEM block: %s", c.MarshalPEM())
-	}
-	return block.Bytes
-}
-
-func certificatePEM(b []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: b})
-}
-
-func TestCertificate(t *testing.T) {
-	id := testIdentity(t, 0)
-	c, err := id.Certify(feedURL, noon.Add(time.Millisecond), noon.AddDate(1, 0, 0).In(time.FixedZone("", 3600)))
-	if err != nil {
-		t.Fatal(err)
+func TestCertificateKeepsWhatLeadsToTheLatest(t *testing.T) {
+	states, old, roots := history(t)
+	c := certificateOf(t, states...)
+	if len(c) != 3 || c[0] != states[0] || c[1] != states[2] || c.Latest() != states[3] {
+		t.Fatalf("%d states kept, want the first of each pair of roots and the latest", len(c))
 	}
 	for name, file := range map[string][]byte{
-		"as written":     c.MarshalPEM(),
-		"from Windows":   bytes.ReplaceAll(c.MarshalPEM(), []byte("\n"), []byte("\r\n")),
-		"with text":      append([]byte("Feed: example.org\n\n"), append(c.MarshalPEM(), "bye\n"...)...),
-		"without \\n":    bytes.TrimSpace(c.MarshalPEM()),
-		"among others":   append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte{1}}), c.MarshalPEM()...),
-		"before another": append(c.MarshalPEM(), certificatePEM([]byte("a later format"))...),
+		"as written":    c.MarshalPEM(),
+		"from Windows":  bytes.ReplaceAll(c.MarshalPEM(), []byte("\n"), []byte("\r\n")),
+		"with text":     append([]byte("Feed: example.org\n\n"), append(c.MarshalPEM(), "bye\n"...)...),
+		"without \\n":   bytes.TrimSpace(c.MarshalPEM()),
+		"among others":  append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte{1}}), c.MarshalPEM()...),
+		"every version": append(append(Certificate{states[0], states[1]}, states[2]), states[3]).MarshalPEM(),
 	} {
 		got, err := ParseCertificate(file)
-		if err != nil {
+		if err != nil || !got.Latest().Equal(states[3]) {
 			t.Errorf("%s: %v", name, err)
-		} else if *got != *c {
-			t.Errorf("%s\n got %+v\nwant %+v", name, got, c)
+			continue
 		}
-	}
-	if c.Group != groupOf(feedURL) || c.Key != id.Public() || c.Fingerprint() != id.Public().Fingerprint() {
-		t.Errorf("%+v", c)
-	}
-	if !c.NotBefore.Equal(noon) || !c.NotAfter.Equal(noon.AddDate(1, 0, 0)) {
-		t.Errorf("valid %v to %v", c.NotBefore, c.NotAfter)
-	}
-}
-
-func TestCertificateDocumentedLayout(t *testing.T) {
-	b := certificateBytes(t, certify(t, testIdentity(t, 0)))
-	public := unhex(t, "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a") // RFC 8032, TEST 1
-	want := []byte{1, 1, 0, byte(len(feedURL))}
-	want = binary.BigEndian.AppendUint64(want, uint64(noon.Unix()))
-	want = binary.BigEndian.AppendUint64(want, uint64(noon.AddDate(1, 0, 0).Unix()))
-	want = append(append(want, public...), feedURL...)
-	if !bytes.Equal(b[:len(want)], want) || len(b) != len(want)+64 {
-		t.Fatalf("\n got %x\nwant %x and 64 bytes", b, want)
-	}
-	if !ed25519.Verify(public, append([]byte("feedtree/certificate/1\n"), want...), b[len(want):]) {
-		t.Error("the signature is not plain Ed25519 over prefix and contents")
-	}
-}
-
-func TestCertificateEveryFlippedBitIsRefused(t *testing.T) {
-	b := certificateBytes(t, certify(t, testIdentity(t, 0)))
-	for i := range b {
-		for bit := range 8 {
-			altered := bytes.Clone(b)
-			altered[i] ^= 1 << bit
-			if c, err := ParseCertificate(certificatePEM(altered)); err == nil || c != nil || ReasonOf(err) == "" {
-				t.Fatalf("byte %d bit %d flipped: %v", i, bit, err)
+		for who, f := range map[string]Fingerprint{"the first roots": old.public.Fingerprint(), "the roots in force": roots.public.Fingerprint()} {
+			from, err := got.From(feedURL, f)
+			if err != nil || from.Latest().Version != 4 {
+				t.Errorf("%s, from %s: %v", name, who, err)
 			}
 		}
 	}
-	for n := range b {
-		if _, err := ParseCertificate(certificatePEM(b[:n])); ReasonOf(err) != ReasonTruncated {
-			t.Fatalf("%d of %d bytes: %v", n, len(b), err)
+	for _, held := range states { // whoever was away, and however long, comes to the latest
+		got, err := Certificate{held}.Learn(c)
+		if err != nil || !got.Latest().Equal(states[3]) {
+			t.Errorf("from version %d: %v", held.Version, err)
 		}
 	}
 }
 
-// signCertificate signs whatever body says, with the identity's key put into it.
-func signCertificate(id *Identity, body []byte) []byte {
-	body = bytes.Clone(body)
-	copy(body[20:], id.public[:])
-	sig := id.sign(append([]byte(certificateDomain), body...))
-	return append(body, sig[:]...)
+func TestCertificateSkipsAreWithinReach(t *testing.T) {
+	root := identityOf(t, 1)
+	s := testState(t)
+	s.Roots.Keys = []PublicKey{root.public}
+	c := certificateOf(t, signState(t, s, root))
+	for range 3 {
+		s.Version += MaxStep
+		var err error
+		if c, err = c.With(signState(t, s, root)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := ParseCertificate(c.MarshalPEM()); err != nil {
+		t.Errorf("what With made is refused: %v", err)
+	}
 }
 
 func TestCertificateRefused(t *testing.T) {
-	id := testIdentity(t, 0)
-	good := certify(t, id)
-	body := good.appendBody(nil)
-	signedWith := func(change func(b []byte) []byte) []byte {
-		return certificatePEM(signCertificate(id, change(bytes.Clone(body))))
-	}
-	withURL := func(u string) []byte {
-		return signedWith(func(b []byte) []byte {
-			binary.BigEndian.PutUint16(b[2:], uint16(len(u)))
-			return append(b[:offURL], u...)
-		})
-	}
-	private, err := id.MarshalPEM("", nil)
+	states, _, roots := history(t)
+	good := certificateOf(t, states...).MarshalPEM()
+	private, err := roots.MarshalPEM("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	weak := bytes.Clone(certificateBytes(t, good))
-	copy(weak[20:], weakKeys[1][:])
-
+	locked, err := roots.MarshalPEM("", []byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(b []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: keyStateBlock, Bytes: b}) }
 	for name, c := range map[string]struct {
 		file   []byte
 		reason Reason
 		says   string
 	}{
-		"empty":                {nil, ReasonMalformed, `no PEM block "FEEDTREE CERTIFICATE"`},
-		"a web page":           {[]byte("<!doctype html><title>404</title>"), ReasonMalformed, "no PEM block"},
-		"cut short":            {good.MarshalPEM()[:100], ReasonTruncated, "does not end"},
-		"huge":                 {make([]byte, maxCertificateFile+1), ReasonTooLarge, "65537 bytes"},
-		"the private key":      {private, ReasonMalformed, "holds a private key"},
-		"with the private key": {append(good.MarshalPEM(), private...), ReasonMalformed, "holds a private key"},
-		"PEM headers":          {pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Headers: map[string]string{"URL": "x"}, Bytes: body}), ReasonMalformed, "PEM headers"},
-		"version 2":            {signedWith(func(b []byte) []byte { b[0] = 2; return b }), ReasonUnsupported, "version 2"},
-		"algorithm 9":          {signedWith(func(b []byte) []byte { b[1] = 9; return b }), ReasonUnsupported, "algorithm 9"},
-		"trailing":             {signedWith(func(b []byte) []byte { return append(b, 'x') }), ReasonTrailing, "1 bytes after"},
-		"URL too long":         {withURL("https://example.org/" + strings.Repeat("x", 2048)), ReasonTooLarge, "URL of 2068 bytes"},
-		"URL missing":          {withURL(""), ReasonMalformed, "URL of 0 bytes"},
-		"URL of a file":        {withURL("file:///etc/passwd"), ReasonMalformed, "http or https"},
-		"URL without host":     {withURL("https:///feed"), ReasonMalformed, "a host"},
-		"URL with a user":      {withURL("https://me:secret@example.org/"), ReasonMalformed, "no user"},
-		"URL with a fragment":  {withURL("https://example.org/#"), ReasonMalformed, "no fragment"},
-		"URL with a newline":   {withURL("https://example.org/\nfeed"), ReasonMalformed, "printable ASCII"},
-		"URL beyond ASCII":     {withURL("https://exämple.org/"), ReasonMalformed, "printable ASCII"},
-		"valid for no time":    {signedWith(func(b []byte) []byte { copy(b[12:20], b[4:12]); return b }), ReasonMalformed, "valid from"},
-		"valid for ever":       {signedWith(func(b []byte) []byte { binary.BigEndian.PutUint64(b[12:], math.MaxUint64); return b }), ReasonMalformed, "valid from"},
-		"weak key":             {certificatePEM(weak), ReasonWeakKey, "small order"},
-		"not self-signed":      {certificatePEM(append(bytes.Clone(body), make([]byte, 64)...)), ReasonSignature, "not signed by"},
+		"empty":                  {nil, ReasonMalformed, `no PEM block "FEEDTREE KEY STATE"`},
+		"a web page":             {[]byte("<!doctype html><title>404</title>"), ReasonMalformed, "no PEM block"},
+		"cut short":              {good[:100], ReasonTruncated, "does not end"},
+		"huge":                   {make([]byte, maxCertificateFile+1), ReasonTooLarge, "65537 bytes"},
+		"the private key":        {private, ReasonMalformed, "holds a private key"},
+		"with the private key":   {append(bytes.Clone(good), private...), ReasonMalformed, "holds a private key"},
+		"with an encrypted one":  {append(bytes.Clone(good), locked...), ReasonMalformed, "holds a private key"},
+		"PEM headers":            {pem.EncodeToMemory(&pem.Block{Type: keyStateBlock, Headers: map[string]string{"URL": "x"}, Bytes: states[0].Marshal()}), ReasonMalformed, "PEM headers"},
+		"a state cut short":      {block(states[0].Marshal()[:90]), ReasonTruncated, "bytes of"},
+		"the newer first":        {Certificate{states[2], states[0]}.MarshalPEM(), ReasonStale, "version 1, version 3 is known"},
+		"twice the same":         {Certificate{states[0], states[0]}.MarshalPEM(), ReasonStale, "version 1 again"},
+		"a link missing":         {Certificate{states[0], states[3]}.MarshalPEM(), ReasonThreshold, "0 of the root keys of version 1"},
+		"roots that do not know": {Certificate{states[0], signState(t, KeyState{URL: feedURL, Version: 2, Issued: noon, Roots: RootSet{[]PublicKey{roots.public}, 1}}, roots)}.MarshalPEM(), ReasonThreshold, "version 2 is signed by 0"},
+		"of two feeds":           {Certificate{states[0], signState(t, KeyState{URL: feedURL + "2", Version: 2, Issued: noon, Roots: states[0].Roots}, identityOf(t, 1))}.MarshalPEM(), ReasonOtherFeed, "it is for https://example.org/feed.xml2"},
 	} {
 		got, err := ParseCertificate(c.file)
 		if got != nil || ReasonOf(err) != c.reason || !strings.Contains(err.Error(), c.says) {
@@ -160,88 +133,134 @@ func TestCertificateRefused(t *testing.T) {
 	}
 }
 
-func TestCertifyRefusesMisuse(t *testing.T) {
-	id := testIdentity(t, 0)
-	for name, c := range map[string]struct {
-		url      string
-		from, to time.Time
+// trusting is what a careless reader would do with what is found: believe it. Each
+// attack works on him, and not on one who goes by From and Learn.
+type trusting struct{ held Certificate }
+
+func (r *trusting) learn(c Certificate) { r.held = c }
+
+// security.md §5, row 11, what of it is about key states.
+func TestAttacksWithKeyStates(t *testing.T) {
+	states, old, roots := history(t)
+	thief := identityOf(t, 66)
+	all := certificateOf(t, states...)
+	first, current := Certificate{states[0]}, all
+	lie := func(s KeyState, by ...*Identity) Certificate { return Certificate{signState(t, s, by...)} }
+	thiefs := KeyState{
+		URL: feedURL, Version: 5, Issued: noon, Roots: RootSet{[]PublicKey{thief.public}, 1},
+		Signing: []SigningKey{{thief.public, noon.Add(time.Hour)}},
+	}
+	thiefs.Signing[0].Key = identityOf(t, 67).public
+	with := func(change func(*KeyState)) KeyState {
+		s := *states[3].clone()
+		s.Version = 5
+		change(&s)
+		return s
+	}
+	for name, a := range map[string]struct {
+		held   Certificate
+		sent   Certificate
+		reason Reason
 	}{
-		"no URL":         {"", noon, noon.AddDate(1, 0, 0)},
-		"relative URL":   {"/feed.xml", noon, noon.AddDate(1, 0, 0)},
-		"no time":        {feedURL, time.Time{}, time.Time{}},
-		"from 1969":      {feedURL, time.Unix(-1, 0), noon},
-		"to 10000":       {feedURL, noon, time.Unix(maxUnix+1, 0)},
-		"ends before":    {feedURL, noon, noon.Add(-time.Hour)},
-		"under a second": {feedURL, noon, noon.Add(time.Millisecond)},
+		"replay":                             {current, Certificate{states[3]}, ""}, // nothing happens
+		"rollback to before the revocation":  {current, Certificate{states[2]}, ReasonStale},
+		"rollback to the first":              {current, first, ReasonStale},
+		"cross-feed":                         {current, lie(with(func(s *KeyState) { s.URL = "https://example.org/other.xml" }), roots), ReasonOtherFeed},
+		"fast-forward":                       {current, lie(with(func(s *KeyState) { s.Version = maxVersion }), roots), ReasonJump},
+		"bad rotation, by nobody known":      {current, lie(thiefs, thief), ReasonThreshold},
+		"bad rotation, by a signing key":     {current, lie(thiefs, thief, identityOf(t, 13)), ReasonThreshold},
+		"bad rotation, by the old roots":     {current, lie(thiefs, thief, old), ReasonReplaced},
+		"two of one version":                 {current, lie(with(func(s *KeyState) { s.Version, s.Revoked = 4, nil }), roots), ReasonFork},
+		"another history":                    {current, append(Certificate{states[0], states[1]}, lie(with(func(s *KeyState) { s.Version, s.Roots.Keys = 3, []PublicKey{thief.public} }), old, thief)...), ReasonReplaced},
+		"rotation whose new root is missing": {current, lie(with(func(s *KeyState) { s.Roots = RootSet{[]PublicKey{roots.public}, 1} }), roots), ""},
 	} {
-		got, err := id.Certify(c.url, c.from, c.to)
-		if got != nil || err == nil || !strings.HasPrefix(err.Error(), "certifying: ") {
+		var careless trusting
+		careless.learn(a.held)
+		careless.learn(a.sent)
+		got, err := a.held.Learn(a.sent)
+		switch {
+		case a.reason == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
+		case a.reason != "" && (ReasonOf(err) != a.reason || !got.Latest().Equal(a.held.Latest())):
+			t.Errorf("%s: %v, want %s and nothing changed", name, err, a.reason)
+		case a.reason != "" && careless.held.Latest().Equal(a.held.Latest()):
+			t.Errorf("%s: does nothing to one without any defence, so it proves nothing", name)
 		}
+	}
+	// What needs the new roots' own consent cannot even be read.
+	if _, err := SignKeyState(thiefs, old); ReasonOf(err) != ReasonThreshold {
+		t.Errorf("new roots that did not sign: %v", err)
+	}
+	// First contact is by fingerprint alone.
+	if _, err := lie(thiefs, thief).From(feedURL, roots.public.Fingerprint()); ReasonOf(err) != ReasonOtherRoots {
+		t.Errorf("another fingerprint: %v", err)
+	}
+	if _, err := all.From(feedURL+"2", roots.public.Fingerprint()); ReasonOf(err) != ReasonOtherFeed {
+		t.Errorf("another feed: %v", err)
 	}
 }
 
+// The feed's clock and ours may be a day apart; a key whose time is over is over.
 func TestCovers(t *testing.T) {
-	id, other := testIdentity(t, 0), testIdentity(t, 1)
-	c := certify(t, id)
-	end := noon.AddDate(1, 0, 0)
-	for name, k := range map[string]struct {
-		url    string
-		key    PublicKey
-		at     time.Time
-		reason Reason
-		says   string
+	states, old, roots := history(t)
+	s := states[3] // key 13 until noon + 48 h, key 12 revoked after (5, 40)
+	end := noon.Add(48 * time.Hour)
+	for name, c := range map[string]struct {
+		key        PublicKey
+		epoch, seq uint64
+		said, came time.Time
+		reason     Reason
 	}{
-		"first second":  {feedURL, id.Public(), noon, "", ""},
-		"last second":   {feedURL, id.Public(), end.Add(999 * time.Millisecond), "", ""},
-		"other feed":    {feedURL + "/", id.Public(), noon, ReasonOtherFeed, "for https://example.org/feed.xml, not for https://example.org/feed.xml/"},
-		"other key":     {feedURL, other.Public(), noon, ReasonOtherKey, other.Public().Fingerprint().String()},
-		"a second soon": {feedURL, id.Public(), noon.Add(-time.Second), ReasonNotYetValid, "valid from 2026-11-21T12:00:00Z"},
-		"a second late": {feedURL, id.Public(), end.Add(time.Second), ReasonExpired, "valid until 2027-11-21T12:00:00Z"},
+		"the signing key":                      {identityOf(t, 13).public, 1, 1, noon, noon, ""},
+		"its last second":                      {identityOf(t, 13).public, 1, 1, end, end, ""},
+		"a second late":                        {identityOf(t, 13).public, 1, 1, end.Add(time.Second), end, ReasonExpired},
+		"in time, by a clock a day fast":       {identityOf(t, 13).public, 1, 1, end, end.Add(24 * time.Hour), ""},
+		"freeze: in time, it says, a week on":  {identityOf(t, 13).public, 1, 1, end, end.Add(7 * 24 * time.Hour), ReasonExpired},
+		"by a clock a day slow":                {identityOf(t, 13).public, 1, 1, noon, noon.Add(-24 * time.Hour), ""},
+		"a year later":                         {identityOf(t, 13).public, 9, 1, noon.AddDate(1, 0, 0), noon.AddDate(1, 0, 0), ReasonExpired},
+		"revoked, its last word":               {identityOf(t, 12).public, 5, 40, noon, noon, ""},
+		"revoked, before it":                   {identityOf(t, 12).public, 4, 99, noon, noon, ""},
+		"revoked, after it":                    {identityOf(t, 12).public, 5, 41, noon, noon, ReasonRevoked},
+		"revoked, another epoch":               {identityOf(t, 12).public, 6, 1, noon, noon, ReasonRevoked},
+		"fast-forward: revoked, the last word": {identityOf(t, 12).public, MaxNumber, MaxNumber, noon, noon, ReasonRevoked},
+		"a key no longer listed":               {identityOf(t, 11).public, 1, 1, noon, noon, ReasonOtherKey},
+		"a root":                               {roots.public, 1, 1, noon, noon, ReasonOtherKey},
+		"a root replaced":                      {old.public, 1, 1, noon, noon, ReasonOtherKey},
 	} {
-		err := c.Covers(k.url, k.key, k.at)
-		if k.reason == "" {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		} else if ReasonOf(err) != k.reason || !strings.Contains(err.Error(), k.says) {
-			t.Errorf("%s: %v", name, err)
+		h := Header{Key: c.key, Group: groupOf(feedURL), Epoch: c.epoch, Seq: c.seq, Time: c.said}
+		if err := s.Covers(&h, c.came); ReasonOf(err) != c.reason || err != nil && c.reason == "" {
+			t.Errorf("%s: %v, want %q", name, err, c.reason)
 		}
+		h.Group[0]++
+		if err := s.Covers(&h, c.came); ReasonOf(err) != ReasonOtherFeed {
+			t.Errorf("%s, in another group: %v", name, err)
+		}
+	}
+	if s.Revokes(identityOf(t, 12).public, 5, 40) || !s.Revokes(identityOf(t, 12).public, 5, 41) || s.Revokes(identityOf(t, 13).public, 5, 41) {
+		t.Error("Revokes and Covers disagree")
+	}
+	if !s.Lists(identityOf(t, 13).public) || s.Lists(identityOf(t, 12).public) {
+		t.Error("Lists")
 	}
 }
 
 func FuzzParseCertificate(f *testing.F) {
-	id := testIdentity(f, 0)
-	c := certify(f, id)
+	states, _, _ := history(f)
+	c := certificateOf(f, states...)
 	f.Add(c.MarshalPEM())
-	f.Add(certificateBytes(f, c))
-	f.Add(certificatePEM(nil))
+	f.Add(c[:1].MarshalPEM())
 	f.Add(c.MarshalPEM()[:90])
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if c, err := ParseCertificate(b); err == nil {
-			again, err := ParseCertificate(c.MarshalPEM())
-			if err != nil || *again != *c {
-				t.Fatalf("marshal then parse: %v", err)
-			}
-		} else if ReasonOf(err) == "" {
-			t.Fatalf("refused without a reason: %v", err)
-		}
-		// Past PEM and the signature, where mutation alone never gets.
-		c, err := parseCertificate(b)
+	f.Fuzz(func(t *testing.T, file []byte) {
+		c, err := ParseCertificate(file)
 		if err != nil {
+			if ReasonOf(err) == "" {
+				t.Fatalf("refused without a reason: %v", err)
+			}
 			return
 		}
-		if again := append(c.appendBody(nil), c.Signature[:]...); !bytes.Equal(again, b) {
-			t.Fatalf("parse then marshal\n got %x\nwant %x", again, b)
-		}
-		signed := signCertificate(id, b[:len(b)-ed25519.SignatureSize])
-		got, err := ParseCertificate(certificatePEM(signed))
-		if err != nil {
-			t.Fatalf("signed by its author, and refused: %v", err)
-		}
-		made, err := id.Certify(got.URL, got.NotBefore, got.NotAfter)
-		if err != nil || *made != *got {
-			t.Fatalf("certifying the same: %+v, %v, want %+v", made, err, got)
+		again, err := ParseCertificate(c.MarshalPEM())
+		if err != nil || !bytes.Equal(again.MarshalPEM(), c.MarshalPEM()) {
+			t.Fatalf("marshal then parse: %v", err)
 		}
 	})
 }

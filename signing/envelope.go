@@ -15,7 +15,8 @@ import (
 //	     1    1  algorithm: 1, Ed25519 (RFC 8032, no context, no prehash)
 //	     2    1  kind: 1 event, 2 heartbeat
 //	     3    1  role: 1 publisher, 2 volunteer
-//	     4    1  media: 0 none, 1 RSS, 2 Atom, 3 JSON Feed, 4 testimony
+//	     4    1  media: 0 none, 1 RSS, 2 Atom, 3 JSON Feed, 4 testimony,
+//	                5 certificate
 //	     5    1  coding: 0 identity, 1 gzip, 2 zstd
 //	     6    2  reserved: 0
 //	     8    4  key state version
@@ -116,7 +117,7 @@ func (id *Identity) Seal(h Header, payload []byte) ([]byte, error) {
 	if err := h.check(len(payload)); err != nil {
 		return nil, fmt.Errorf("sealing: %w", err)
 	}
-	if h.Media > Witness || h.Coding > Zstd {
+	if h.Media > Keys || h.Coding > Zstd {
 		return nil, fmt.Errorf("sealing: %w", refuse(envelope, ReasonUnsupported, "%v, %v", h.Media, h.Coding))
 	}
 	var b signed

@@ -221,12 +221,12 @@ func TestSignatures(t *testing.T) {
 		wire   []byte
 		reason Reason
 	}{
-		"no domain prefix":        {sign(alice, header), ReasonSignature},
-		"prefix of a certificate": {sign(alice, append([]byte(certificateDomain), header...)), ReasonSignature},
-		"somebody else's":         {sign(bob, append([]byte(envelopeDomain), header...)), ReasonSignature},
-		"of another envelope":     {spliced, ReasonSignature},
-		"s not reduced":           {malleable, ReasonSignature},
-		"payload swapped":         {payloadSwapped, ReasonPayload},
+		"no domain prefix":      {sign(alice, header), ReasonSignature},
+		"prefix of a key state": {sign(alice, append([]byte(keyStateDomain), header...)), ReasonSignature},
+		"somebody else's":       {sign(bob, append([]byte(envelopeDomain), header...)), ReasonSignature},
+		"of another envelope":   {spliced, ReasonSignature},
+		"s not reduced":         {malleable, ReasonSignature},
+		"payload swapped":       {payloadSwapped, ReasonPayload},
 	} {
 		if _, err := Open(c.wire); ReasonOf(err) != c.reason {
 			t.Errorf("%s: %v", name, err)

@@ -9,17 +9,26 @@ import (
 )
 
 // A publisher speaks along its line; whoever receives the bytes verifies them
-// and asks the certificate whether that key may speak for the feed.
+// and asks the feed's key state whether that key may speak for the feed.
 func Example() {
 	const feed = "https://example.org/feed.xml"
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-	id, err := signing.Generate(nil)
+	root, err := signing.Generate(nil) // kept offline
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	cert, err := id.Certify(feed, now, now.AddDate(1, 0, 0))
+	id, err := signing.Generate(nil) // where the feed is published from
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state, err := signing.SignKeyState(signing.KeyState{
+		URL: feed, Version: 1, Issued: now,
+		Roots:   signing.RootSet{Keys: []signing.PublicKey{root.Public()}, Threshold: 1},
+		Signing: []signing.SigningKey{{Key: id.Public(), Until: now.Add(signing.MaxSigning)}},
+	}, root)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -27,8 +36,8 @@ func Example() {
 
 	line := signing.Line{}.Bump(now) // or the line kept from the last time
 	header := signing.Header{
-		Role: signing.Publisher, Media: signing.RSS,
-		Group: cert.Group, Time: now, TTL: 15 * time.Minute,
+		Role: signing.Publisher, Media: signing.RSS, KeyState: state.Version,
+		Group: state.Group(), Time: now, TTL: 15 * time.Minute,
 	}
 	line.Event(&header)
 	wire, err := id.Seal(header, []byte("<rss>…</rss>"))
@@ -43,7 +52,7 @@ func Example() {
 		fmt.Println("counted as", signing.ReasonOf(err))
 		return
 	}
-	if err := cert.Covers(feed, env.Key, env.Time); err != nil {
+	if err := state.Covers(&env.Header, now); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -66,7 +75,63 @@ func Example() {
 	// payload
 }
 
-// A key that ssh-keygen made, or that goes where ssh-keygen's keys go.
+// A reader knows the fingerprint that the feed announced when it first saw it. By
+// the certificate it comes to the keys in force, also after the roots changed.
+func ExampleCertificate() {
+	const feed = "https://example.org/feed.xml"
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	first, err1 := signing.Generate(nil)
+	second, err2 := signing.Generate(nil)
+	id, err3 := signing.Generate(nil)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		fmt.Println(err)
+		return
+	}
+	state := signing.KeyState{
+		URL: feed, Version: 1, Issued: now,
+		Roots:   signing.RootSet{Keys: []signing.PublicKey{first.Public()}, Threshold: 1},
+		Signing: []signing.SigningKey{{Key: id.Public(), Until: now.Add(signing.MaxSigning)}},
+	}
+	one, err := signing.SignKeyState(state, first)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state.Version, state.Roots.Keys = 2, []signing.PublicKey{second.Public()}
+	two, err := signing.SignKeyState(state, first, second) // by the old roots and the new
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	certificate, err := signing.Certificate{one}.With(two)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// The reader.
+	got, err := signing.ParseCertificate(certificate.MarshalPEM())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	known, err := got.From(feed, first.Public().Fingerprint())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("version", known.Latest().Version)
+
+	// An older certificate takes nothing back.
+	_, err = known.Learn(signing.Certificate{one})
+	fmt.Println(signing.ReasonOf(err))
+	// Output:
+	// version 2
+	// stale
+}
+
+// A key in the open is in the format of ssh-keygen, and those of ssh-keygen are
+// read; with a passphrase the format is our own.
 func ExampleParseIdentity() {
 	id, err := signing.Generate(nil)
 	if err != nil {

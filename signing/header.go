@@ -42,11 +42,12 @@ const (
 	JSON Media = 3 // application/feed+json
 
 	Witness Media = 4 // of a volunteer's heartbeat: a Testimony
+	Keys    Media = 5 // the feed's certificate, PEM
 )
 
 // String returns the media type.
 func (m Media) String() string {
-	return name("media", uint8(m), "none", "application/rss+xml", "application/atom+xml", "application/feed+json", "testimony")
+	return name("media", uint8(m), "none", "application/rss+xml", "application/atom+xml", "application/feed+json", "testimony", "certificate")
 }
 
 // Coding is how the payload is compressed. Values unknown to this version can

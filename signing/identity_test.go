@@ -114,7 +114,7 @@ func TestNames(t *testing.T) {
 	for got, want := range map[fmt.Stringer]string{
 		Event: "event", Heartbeat: "heartbeat", Kind(0): "kind(0)", Kind(3): "kind(3)",
 		Publisher: "publisher", Volunteer: "volunteer", Role(9): "role(9)",
-		None: "none", RSS: "application/rss+xml", Atom: "application/atom+xml", JSON: "application/feed+json", Witness: "testimony", Media(9): "media(9)",
+		None: "none", RSS: "application/rss+xml", Atom: "application/atom+xml", JSON: "application/feed+json", Witness: "testimony", Keys: "certificate", Media(9): "media(9)",
 		Plain: "identity", Gzip: "gzip", Zstd: "zstd", Coding(255): "coding(255)",
 	} {
 		if got.String() != want {

@@ -30,8 +30,8 @@ const (
 	convertWithPuTT = "convert it with: puttygen FILE -O private-openssh-new -o NEWFILE"
 )
 
-// ParseIdentity reads a private key file: OpenSSH's own format, encrypted or
-// not, or an unencrypted PKCS#8 PEM. passphrase is called once, and only if the
+// ParseIdentity reads a private key file: as MarshalPEM writes it, OpenSSH's own
+// format, encrypted or not, or an unencrypted PKCS#8 PEM. passphrase is called once, and only if the
 // file is encrypted and holds an Ed25519 key; nil means there is none. The
 // errors say what is wrong and what to do; the caller adds the file's name.
 func ParseIdentity(file []byte, passphrase func() ([]byte, error)) (*Identity, error) {
@@ -43,6 +43,8 @@ func ParseIdentity(file []byte, passphrase func() ([]byte, error)) (*Identity, e
 		return nil, explainNoBlock(file)
 	}
 	switch block.Type {
+	case sealedBlock:
+		return unseal(block, passphrase)
 	case blockOpenSSH:
 		return parseOpenSSH(file, block.Bytes, passphrase)
 	case blockPKCS8:
@@ -139,6 +141,17 @@ func openSSHPublic(body []byte) (public PublicKey, encrypted bool, err error) {
 }
 
 func decryptOpenSSH(file []byte, passphrase func() ([]byte, error)) (any, error) {
+	secret, err := askFor(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	return ssh.ParseRawPrivateKeyWithPassphrase(file, secret)
+}
+
+var errWrongPassphrase = fmt.Errorf("wrong %w for the key file, or the file is damaged; try again", ErrPassphrase)
+
+// askFor asks for the passphrase of a file that is encrypted.
+func askFor(passphrase func() ([]byte, error)) ([]byte, error) {
 	needed := fmt.Errorf("the key file is encrypted: its %w is needed", ErrPassphrase)
 	if passphrase == nil {
 		return nil, needed
@@ -150,7 +163,7 @@ func decryptOpenSSH(file []byte, passphrase func() ([]byte, error)) (any, error)
 	if len(secret) == 0 {
 		return nil, needed
 	}
-	return ssh.ParseRawPrivateKeyWithPassphrase(file, secret)
+	return secret, nil
 }
 
 func explainOpenSSH(err error) error {
@@ -158,7 +171,7 @@ func explainOpenSSH(err error) error {
 	case errors.Is(err, ErrPassphrase):
 		return err
 	case errors.Is(err, x509.IncorrectPasswordError):
-		return fmt.Errorf("wrong %w for the key file, or the file is damaged; try again", ErrPassphrase)
+		return errWrongPassphrase
 	case strings.Contains(err.Error(), "unknown cipher"), strings.Contains(err.Error(), "unknown KDF"):
 		return fmt.Errorf("OpenSSH key file: %w; %s", err, convertWithSSH)
 	}
@@ -177,9 +190,10 @@ func parsePKCS8(der []byte) (*Identity, error) {
 	return FromPrivateKey(key)
 }
 
-// MarshalPEM returns the private key in OpenSSH's format, for a file that only
-// its owner may read. Unless passphrase is nil the key is encrypted with it;
-// an empty one is an error, so that a slip never leaves a key in the open.
+// MarshalPEM returns the private key for a file that only its owner may read: in
+// OpenSSH's format, or, unless passphrase is nil, encrypted with that in our own,
+// which takes a guesser longer and has no room for the comment. An empty
+// passphrase is an error, so that a slip never leaves a key in the open.
 func (id *Identity) MarshalPEM(comment string, passphrase []byte) ([]byte, error) {
 	var block *pem.Block
 	var err error
@@ -189,7 +203,7 @@ func (id *Identity) MarshalPEM(comment string, passphrase []byte) ([]byte, error
 	case len(passphrase) == 0:
 		return nil, fmt.Errorf("encrypting the key: empty %w; give one, or none at all to store the key unencrypted", ErrPassphrase)
 	default:
-		block, err = ssh.MarshalPrivateKeyWithPassphrase(id.key, comment, passphrase)
+		block, err = id.seal(passphrase, nil)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encoding the key: %w", err)

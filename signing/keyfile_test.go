@@ -106,7 +106,8 @@ func TestParseIdentityRefuses(t *testing.T) {
 		"public key":     {keyFile(t, "ed25519.pub"), []string{"public key", "without .pub"}},
 		"public PEM":     {keyFile(t, "public.pem"), []string{"a public key, not a private key"}},
 		"X.509":          {keyFile(t, "x509.pem"), []string{"a certificate, not a private key"}},
-		"ours":           {certify(t, testIdentity(t, 0)).MarshalPEM(), []string{"a feedtree certificate, not a private key"}},
+		"ours":           {Certificate{fullState(t)}.MarshalPEM(), []string{"a feedtree key state, not a private key"}},
+		"X25519":         {keyFile(t, "pkcs8-x25519.pem"), []string{"ecdh.PrivateKey", "Ed25519 only"}},
 		"PuTTY":          {[]byte("PuTTY-User-Key-File-3: ssh-ed25519\n"), []string{"puttygen"}},
 		"empty":          {[]byte(" \n"), []string{"empty", "ssh-keygen"}},
 		"text":           {[]byte("hello"), []string{"no PEM block"}},
@@ -223,18 +224,14 @@ func TestWithSSHKeygen(t *testing.T) {
 			t.Fatalf("theirs, passphrase %q: %v, %v", passphrase, id, err)
 		}
 
-		var key []byte
-		if passphrase != "" {
-			key = []byte(passphrase)
-		}
-		if file, err = id.MarshalPEM("feedtree of example.org", key); err != nil {
+		if file, err = id.MarshalPEM("feedtree of example.org", nil); err != nil {
 			t.Fatal(err)
 		}
 		ours := filepath.Join(t.TempDir(), "ours")
 		if err := os.WriteFile(ours, file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out := run("-y", "-P", passphrase, "-f", ours)
+		out := run("-y", "-P", "", "-f", ours)
 		if authorizedKey(t, out) != id.Public() || !bytes.Contains(out, []byte("feedtree of example.org")) {
 			t.Errorf("ours, passphrase %q: ssh-keygen reads %s", passphrase, out)
 		}

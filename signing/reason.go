@@ -32,17 +32,21 @@ const (
 // contradict each other.
 const ReasonConsistent Reason = "consistent"
 
-// The reasons of [Certificate.Covers].
+// The reasons of key states and certificates.
 const (
-	ReasonOtherFeed   Reason = "other-feed"    // the certificate is for another URL
-	ReasonOtherKey    Reason = "other-key"     // the certificate is for another key
-	ReasonNotYetValid Reason = "not-yet-valid" // its validity begins later
-	ReasonExpired     Reason = "expired"       // its validity has ended
+	ReasonOtherFeed  Reason = "other-feed"  // it is for another URL
+	ReasonOtherKey   Reason = "other-key"   // it does not name the key
+	ReasonOtherRoots Reason = "other-roots" // its root keys are not those that are believed
+	ReasonThreshold  Reason = "threshold"   // too few root keys signed it, its own or those before
+	ReasonReplaced   Reason = "replaced"    // root keys signed it that were replaced
+	ReasonJump       Reason = "jump"        // its version leaves out too many
+	ReasonRevoked    Reason = "revoked"     // the key was revoked before it said this
+	ReasonExpired    Reason = "expired"     // the key's time is over
 )
 
 // Error is a refusal: what was refused, why in one word, and what exactly.
 type Error struct {
-	What   string // "envelope", "line", "fork proof" or "certificate"
+	What   string // "envelope", "line", "fork proof", "key state" or "certificate"
 	Reason Reason
 	Detail string
 }

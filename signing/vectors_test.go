@@ -21,12 +21,15 @@ const vectorsFile = "testdata/vectors.json"
 // vectors is the file for implementers in other languages. "about" in it is its
 // description; it needs SHA-256, Ed25519, base64 and nothing of Go.
 type vectors struct {
-	About               []string            `json:"about"`
-	Keys                []keyVector         `json:"keys"`
-	Envelopes           []envelopeVector    `json:"envelopes"`
-	Refused             []refusedVector     `json:"refused_envelopes"`
-	Certificates        []certificateVector `json:"certificates"`
-	RefusedCertificates []refusedVector     `json:"refused_certificates"`
+	About            []string         `json:"about"`
+	Keys             []keyVector      `json:"keys"`
+	Envelopes        []envelopeVector `json:"envelopes"`
+	Refused          []refusedVector  `json:"refused_envelopes"`
+	KeyStates        []keyStateVector `json:"key_states"`
+	RefusedKeyStates []refusedVector  `json:"refused_key_states"`
+	Steps            []stepVector     `json:"key_state_steps"`
+	Certificate      string           `json:"certificate_pem"`
+	EncryptedKeys    []sealedVector   `json:"encrypted_keys"`
 }
 
 type keyVector struct {
@@ -61,17 +64,6 @@ type refusedVector struct {
 	Wire   string `json:"wire"`
 }
 
-type certificateVector struct {
-	URL         string `json:"url"`
-	Group       string `json:"group"`
-	Key         string `json:"key"`
-	Fingerprint string `json:"fingerprint"`
-	NotBefore   int64  `json:"not_before_s"`
-	NotAfter    int64  `json:"not_after_s"`
-	Wire        string `json:"wire"`
-	PEM         string `json:"pem"`
-}
-
 var aboutVectors = []string{
 	"Test vectors of the feedtree envelope, version 1. All bytes are lower-case hexadecimal, all integers on the wire big endian.",
 	"keys: the seed is the RFC 8032 private key; fingerprint = 'sha-256:' and hex of SHA-256('feedtree/key/1' followed by the 32 public bytes).",
@@ -79,7 +71,11 @@ var aboutVectors = []string{
 	"The signature is Ed25519 without context or prehash over 'feedtree/envelope/1', one byte 0a, and the header. hash = SHA-256 of those same bytes. Signing is deterministic, so seed and fields give the wire back byte by byte.",
 	"The prev of an event is the hash of the event before it. A heartbeat has the seq of the newest event and its hash as prev; it has no payload. The event of seq 1 and heartbeats of seq 0, which nothing precedes in their epoch, name as prev the last event that the source knows of an earlier epoch, or 32 zero bytes.",
 	"refused_envelopes: a verifier must refuse every wire; reason is what this implementation says.",
-	"certificates: wire = version 1 (1 byte), algorithm 1 (1), length of url (2), not_before_s (8), not_after_s (8), key (32), url, signature (64). The signature is Ed25519 over 'feedtree/certificate/1', one byte 0a, and all before it. pem = wire in base64. group = SHA-256('feedtree/group/1' followed by the url).",
+	"key_states: wire = version 1 of the layout (1 byte), algorithm 1 (1), length of url (2), version (4), issued_s (8), threshold (1), number of roots (1), of signing (1), of revoked (1), url, roots (32 each), signing (key 32, until_s 8), revoked (key 32, epoch 8, seq 8), number of signatures (1), signatures (key 32, signature 64). Each signature is Ed25519 over 'feedtree/keystate/1', one byte 0a, and all before the number of signatures. Each list is ascending by key, no key is twice in a list or in two of roots, signing and revoked; until_s is after issued_s by at most 7776000. All signatures must be right, and at least threshold of them by roots.",
+	"fingerprint of roots: if there is one, that of the key; else 'sha-256:' and hex of SHA-256('feedtree/roots/1', threshold (1 byte), number of roots (1), the roots). group = SHA-256('feedtree/group/1' followed by the url).",
+	"key_state_steps: whether who believes the key state named before may believe the one named after: the same url, a version higher by 1 to 1024, and signed by at least threshold of the roots of the one before. reason is empty if so.",
+	"certificate_pem: key states as PEM blocks 'FEEDTREE KEY STATE', each a step from the one before.",
+	"encrypted_keys: PEM block 'FEEDTREE ENCRYPTED KEY': version 1 (1 byte), algorithm 1 (1), method 1 (1), lanes (1), passes (4), memory in KiB (4), salt (16), public key (32), the 32 bytes of seed sealed with ChaCha20-Poly1305 (48). Sealing key = argon2id(passphrase, salt, passes, memory, lanes), 32 bytes; nonce = 12 zero bytes; additional data = the 60 bytes before.",
 }
 
 func makeVectors(t *testing.T) vectors {
@@ -109,19 +105,7 @@ func makeVectors(t *testing.T) vectors {
 		refusedVector{"cut short", ReasonTruncated, hex.EncodeToString(wire[:len(wire)-1])},
 		refusedVector{"one byte more", ReasonTrailing, hex.EncodeToString(wire) + "00"})
 
-	c := certify(t, id)
-	b := certificateBytes(t, c)
-	v.Certificates = append(v.Certificates, certificateVector{
-		c.URL, hex.EncodeToString(c.Group[:]), c.Key.String(), c.Fingerprint().String(),
-		c.NotBefore.Unix(), c.NotAfter.Unix(), hex.EncodeToString(b), string(c.MarshalPEM()),
-	})
-	altered := bytes.Clone(b)
-	altered[offURL+8] ^= 1
-	v.RefusedCertificates = []refusedVector{
-		{"URL altered", ReasonSignature, hex.EncodeToString(altered)},
-		{"cut short", ReasonTruncated, hex.EncodeToString(b[:len(b)-1])},
-		{"one byte more", ReasonTrailing, hex.EncodeToString(b) + "00"},
-	}
+	addKeyStates(t, &v)
 	return v
 }
 
@@ -198,7 +182,7 @@ func readVectors(t *testing.T) (v vectors) {
 	if err := json.Unmarshal(b, &v); err != nil {
 		t.Fatal(err)
 	}
-	if len(v.Keys) == 0 || len(v.Envelopes) == 0 || len(v.Refused) == 0 || len(v.Certificates) == 0 || len(v.RefusedCertificates) == 0 {
+	if len(v.Keys) == 0 || len(v.Envelopes) == 0 || len(v.Refused) == 0 || len(v.KeyStates) == 0 || len(v.RefusedKeyStates) == 0 || len(v.Steps) == 0 || len(v.EncryptedKeys) == 0 {
 		t.Fatal("the file is incomplete")
 	}
 	return v
@@ -243,28 +227,6 @@ func TestVectorsOpen(t *testing.T) {
 	}
 	for _, c := range v.Refused {
 		if _, err := Open(unhex(t, c.Wire)); ReasonOf(err) != c.Reason {
-			t.Errorf("%s: %v, want %s", c.Name, err, c.Reason)
-		}
-	}
-}
-
-func TestVectorsCertificates(t *testing.T) {
-	v := readVectors(t)
-	for _, c := range v.Certificates {
-		got, err := ParseCertificate([]byte(c.PEM))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.URL != c.URL || hex.EncodeToString(got.Group[:]) != c.Group || got.Key.String() != c.Key ||
-			got.Fingerprint().String() != c.Fingerprint || got.NotBefore.Unix() != c.NotBefore || got.NotAfter.Unix() != c.NotAfter {
-			t.Errorf("%+v, want %+v", got, c)
-		}
-		if string(got.MarshalPEM()) != c.PEM || hex.EncodeToString(certificateBytes(t, got)) != c.Wire {
-			t.Errorf("marshalled anew: %s", got.MarshalPEM())
-		}
-	}
-	for _, c := range v.RefusedCertificates {
-		if _, err := ParseCertificate(certificatePEM(unhex(t, c.Wire))); ReasonOf(err) != c.Reason {
 			t.Errorf("%s: %v, want %s", c.Name, err, c.Reason)
 		}
 	}

@@ -28,7 +28,9 @@ type cli struct {
 	Doctor     doctorCmd  `cmd:"" help:"Say what works, and what to do about the rest."`
 	Publish    publishCmd `cmd:"" help:"Push what is new in a feed's file to its subscribers, signed."`
 	Follow     followCmd  `cmd:"" help:"Print a feed's items as they arrive."`
-	Keygen     keygenCmd  `cmd:"" help:"Make a publisher's key and what announces it in the feed."`
+	Keygen     keygenCmd  `cmd:"" help:"Make a publisher's keys and what announces them in the feed."`
+	Key        keyCmd     `cmd:"" help:"Rotate, revoke and show a publisher's keys; pin those of a feed."`
+	Verify     verifyCmd  `cmd:"" help:"Check what a feed announces of its keys, as a subscriber does."`
 	Inspect    inspectCmd `cmd:"" help:"Show what a client sees in a feed."`
 	OPML       opmlCmd    `cmd:"" name:"opml" help:"Put the proxy in front of every feed of a reader's list, and take it away."`
 	Archive    archiveCmd `cmd:"" help:"Check, search, export and import what a proxy keeps."`

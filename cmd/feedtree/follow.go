@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree"
-	"github.com/feedtree/feedtree/feed/witness"
 )
 
 type followCmd struct {
@@ -24,7 +22,7 @@ type followCmd struct {
 
 // Help teaches the command.
 func (followCmd) Help() string {
-	return `Prints what arrives from now on, until it is interrupted, and keeps nothing. trust says why an item is believed: signed (by the publisher), fetched (here, from the site), corroborated (by several volunteers) or unconfirmed (one volunteer's word); disputed or contradicted stands instead of unconfirmed where other volunteers say otherwise, and in doubt with --json.
+	return `Prints what arrives from now on, until it is interrupted, and keeps nothing. trust says why an item is believed: signed (by the publisher), fetched (here, from the site), corroborated (by several volunteers) or unconfirmed (one volunteer's word).
 
 Examples:
 
@@ -41,8 +39,7 @@ type followed struct {
 	Published *time.Time `json:"published"`
 	Received  time.Time  `json:"received"`
 	Trust     string     `json:"trust"`
-	Doubt     string     `json:"doubt"` // "disputed" or "contradicted" by other volunteers, or ""
-	Seq       uint64     `json:"seq"`   // in the line of who said so; 0 if fetched
+	Seq       uint64     `json:"seq"` // in the line of who said so; 0 if fetched
 }
 
 // Run prints until ctx ends.
@@ -71,17 +68,9 @@ func (c followCmd) Run(ctx context.Context, t terminal, log *slog.Logger) (err e
 	return nil
 }
 
-// doubtOf is what volunteers say against an item, or "".
-func doubtOf(u feedtree.Update) string {
-	if u.Doubt == witness.Unconfirmed {
-		return ""
-	}
-	return u.Doubt.String()
-}
-
 func (c followCmd) print(w io.Writer, u feedtree.Update) error {
 	if !c.JSON {
-		_, err := fmt.Fprintf(w, "%s  %-12s %s  %s\n", u.Received.Local().Format("15:04:05"), cmp.Or(doubtOf(u), u.Trust.String()),
+		_, err := fmt.Fprintf(w, "%s  %-12v %s  %s\n", u.Received.Local().Format("15:04:05"), u.Trust,
 			oneLine(u.Item.Title), oneLine(u.Item.Link))
 		return err
 	}
@@ -89,6 +78,6 @@ func (c followCmd) print(w io.Writer, u feedtree.Update) error {
 	line.SetEscapeHTML(false)
 	return line.Encode(followed{
 		Feed: u.Feed, ID: u.Item.GUID, Title: u.Item.Title, Link: u.Item.Link,
-		Published: dateOrNull(u.Item.Date()), Received: u.Received.UTC(), Trust: u.Trust.String(), Doubt: doubtOf(u), Seq: u.Seq,
+		Published: dateOrNull(u.Item.Date()), Received: u.Received.UTC(), Trust: u.Trust.String(), Seq: u.Seq,
 	})
 }

@@ -35,6 +35,10 @@ func (p passphraseFlags) given() ([]byte, error) {
 			return nil, nil
 		}
 	}
+	return firstLine(path)
+}
+
+func firstLine(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the passphrase: %w", err)
@@ -62,13 +66,23 @@ func credentialFile() string {
 
 // readKey reads a publisher's key.
 func (p passphraseFlags) readKey(path string, t terminal) (*signing.Identity, error) {
+	pass, err := p.given()
+	if err != nil {
+		return nil, err
+	}
+	return readIdentity(path, pass, t)
+}
+
+// readIdentity reads a private key, and asks for its passphrase if it needs one
+// and none was given.
+func readIdentity(path string, pass []byte, t terminal) (*signing.Identity, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the key: %w; feedtree keygen makes one", err)
 	}
 	id, err := signing.ParseIdentity(data, func() ([]byte, error) {
-		if pass, err := p.given(); pass != nil || err != nil {
-			return pass, err
+		if pass != nil {
+			return pass, nil
 		}
 		return ask(t, "Passphrase of "+path+": ")
 	})

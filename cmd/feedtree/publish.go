@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -22,6 +23,8 @@ type publishCmd struct {
 	URL  string `name:"url" help:"The feed's address, as readers know it." required:"" placeholder:"FEED_URL"`
 	File string `help:"The feed's document, - for standard input." required:"" placeholder:"FEED.xml"`
 	Key  string `help:"The publisher's private key: of feedtree keygen, or an Ed25519 key of OpenSSH." required:"" type:"path" placeholder:"FILE"`
+
+	Cert string `help:"The feed's certificate. Default: FILE.pem beside the key, if it is there; a single key needs none." type:"path" placeholder:"FILE.pem"`
 
 	Once    bool          `help:"Push, wait until the news is held by 3 other nodes, exit. This is the default." xor:"mode"`
 	Watch   bool          `help:"Go on: push whenever the file changes, and send heartbeats." xor:"mode"`
@@ -57,19 +60,55 @@ func (c publishCmd) Run(ctx context.Context, t terminal, log *slog.Logger) (err 
 	if err != nil {
 		return err
 	}
+	ring := keyring{key: c.Key}
+	if err := ring.settle(); err != nil {
+		return err
+	}
 	id, err := c.readKey(c.Key, t)
 	if err != nil {
 		return err
 	}
-	node, end, err := c.node(ctx, id, log)
+	cert, err := c.certificate(ring, id)
+	if err != nil {
+		return err
+	}
+	node, end, err := c.node(ctx, cert, id, log)
 	if err != nil {
 		return err
 	}
 	defer closing(&err, end)
+	if cert != nil {
+		if err := node.LearnKeys(ctx, c.URL, cert.MarshalPEM()); err != nil {
+			return err
+		}
+	}
 	if c.Watch {
 		return c.watch(ctx, node, id, doc, log)
 	}
 	return c.once(ctx, node, id, doc, t.Out)
+}
+
+// certificate reads the certificate beside the key, if there is one, and sees to
+// it that it lists the key.
+func (c publishCmd) certificate(ring keyring, id *signing.Identity) (signing.Certificate, error) {
+	path := cmp.Or(c.Cert, ring.certificate())
+	cert, err := readCertificate(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case cert == nil && c.Cert != "":
+		return nil, fmt.Errorf("--cert %s: there is no such file", c.Cert)
+	case cert == nil:
+		return nil, nil
+	}
+	state := cert.Latest()
+	if !state.Lists(id.Public()) {
+		return nil, fmt.Errorf("%s lists other signing keys than %s (%v): feedtree key show %[1]s", path, c.Key, id.Public().Fingerprint())
+	}
+	if now := time.Now(); now.After(state.Until()) {
+		return nil, fmt.Errorf("%s: %s", path, advice(state, now))
+	}
+	return cert, nil
 }
 
 // read reads the document, and refuses what is none before anything is sent.
@@ -106,11 +145,11 @@ func (c publishCmd) readFile(stdin io.Reader) ([]byte, error) {
 }
 
 // node starts a node that remembers in the data directory what was pushed.
-func (c publishCmd) node(ctx context.Context, id *signing.Identity, log *slog.Logger) (*feedtree.Node, func() error, error) {
+func (c publishCmd) node(ctx context.Context, cert signing.Certificate, id *signing.Identity, log *slog.Logger) (*feedtree.Node, func() error, error) {
 	config := feedtree.Config{
 		Overlay: c.overlay(), Multicast: c.Multicast, Fetch: c.fetch(), Polling: feedtree.Polling{Off: true}, Log: log,
 	}
-	dir, err := c.dataDir(id)
+	dir, err := publisherDir(c.Data, cert, id.Public())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,16 +168,20 @@ func (c publishCmd) node(ctx context.Context, id *signing.Identity, log *slog.Lo
 	return node, func() error { return errors.Join(node.Close(), end()) }, nil
 }
 
-// dataDir keeps keys apart: one process at a time may speak for a key.
-func (c publishCmd) dataDir(id *signing.Identity) (string, error) {
-	if c.Data != nil {
-		return *c.Data, nil
+// publisherDir is where a publisher's state is, one directory for all keys of a
+// feed, as they write it one after the other: one process at a time may speak.
+func publisherDir(given *string, cert signing.Certificate, key signing.PublicKey) (string, error) {
+	if given != nil {
+		return *given, nil
 	}
 	base, err := xdgDir("XDG_STATE_HOME", ".local/state")
 	if err != nil {
 		return "", err
 	}
-	f := id.Public().Fingerprint()
+	f := key.Fingerprint()
+	if len(cert) > 0 {
+		f = cert[0].Fingerprint()
+	}
 	return filepath.Join(base, "publish-"+hex.EncodeToString(f[:8])), nil
 }
 
