@@ -29,6 +29,7 @@ type origin struct {
 	base   string // the URL readers know
 	addr   string // where it really listens
 	caFile string
+	ahead  time.Duration // of its clock; set before it is asked
 	mu     sync.Mutex
 	docs   map[string]string
 	log    []request
@@ -100,6 +101,12 @@ func (o *origin) resolve() []string {
 }
 
 func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == stalledPath {
+		o.note(r, 0)
+		<-r.Context().Done() // until the client gives up
+		return
+	}
+	w.Header().Set("Date", time.Now().Add(o.ahead).UTC().Format(http.TimeFormat))
 	o.mu.Lock()
 	doc, ok := o.docs[r.URL.Path]
 	o.mu.Unlock()
@@ -111,15 +118,22 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("If-None-Match") == etag:
 		code = http.StatusNotModified
 	}
-	o.mu.Lock()
-	o.log = append(o.log, request{time.Now(), r.URL.Path, code})
-	o.mu.Unlock()
+	o.note(r, code)
 	w.Header().Set("ETag", etag)
 	w.Header().Set("Content-Type", "application/rss+xml; charset=utf-8")
 	w.WriteHeader(code)
 	if code == http.StatusOK {
 		w.Write([]byte(doc))
 	}
+}
+
+// stalledPath takes a request and never answers.
+const stalledPath = "/stalled.xml"
+
+func (o *origin) note(r *http.Request, code int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.log = append(o.log, request{time.Now(), r.URL.Path, code})
 }
 
 func (o *origin) set(path, doc string) {

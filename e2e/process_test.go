@@ -192,6 +192,12 @@ type status struct {
 	Peers   int               `json:"peers"`
 	Refused map[string]uint64 `json:"refused"`
 	Feeds   []feedStatus      `json:"feeds"`
+	Health  health            `json:"health"`
+}
+
+type health struct {
+	Store string `json:"store"`
+	Clock string `json:"clock"`
 }
 
 type feedStatus struct {
