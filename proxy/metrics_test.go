@@ -97,6 +97,22 @@ func documented(t *testing.T, body string) {
 	}
 }
 
+// The page says what is wrong with this machine, while it is.
+func TestThePageTellsOfTheMachine(t *testing.T) {
+	n := newFakeNode()
+	p := newProxy(n, Config{}, time.Now)
+	if _, body := look(t, p, "/"); strings.Contains(body, "notice bad\">") {
+		t.Error("a notice although nothing is wrong")
+	}
+	n.status.Health = feedtree.Health{Store: "No room <here>.", Clock: "A day behind."}
+	_, body := look(t, p, "/")
+	for _, want := range []string{"No room &lt;here&gt;.", "A day behind."} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
 // A foreign name gets no metrics: they tell how much somebody reads.
 func TestMetricsAreForThisMachine(t *testing.T) {
 	p := newProxy(newFakeNode(), Config{}, time.Now)

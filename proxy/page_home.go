@@ -68,6 +68,16 @@ func (p *Proxy) homeWith(w http.ResponseWriter, r *http.Request, status int, n n
 	show(w, status, "home", h)
 }
 
+// Ailments are what keeps the node from its work on this machine, and what to do.
+func (h home) Ailments() (all []string) {
+	for _, says := range []string{h.Health.Store, h.Health.Clock} {
+		if says != "" {
+			all = append(all, says)
+		}
+	}
+	return all
+}
+
 // choose returns the feeds to show: those in trouble first, then by name.
 func choose(feeds []feedtree.FeedStatus, asked url.Values) list {
 	l := list{All: len(feeds), Query: clip(strings.TrimSpace(asked.Get("q"))), Page: 1}
