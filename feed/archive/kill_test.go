@@ -106,6 +106,9 @@ func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "archive.db")
 	for round := range *killRounds {
 		bar(round)
+		if round%100 == 99 { // before there are so many items that the oldest are let go
+			path = filepath.Join(t.TempDir(), "archive.db")
+		}
 		acknowledged := killAfter(t, path, 1+rng.IntN(25), time.Duration(rng.IntN(3000))*time.Microsecond)
 		a, err := archive.Open(path)
 		if err != nil {
