@@ -24,6 +24,10 @@ type Options struct {
 	// ft:trust, and a mark that the source itself put there is removed.
 	Mark func(Item) string
 
+	// Paging is the document's place in the feed's history. Nil: what the source
+	// says of it stays.
+	Paging *Paging
+
 	// Seen says when an item was first seen: Atom's date for an item that has none.
 	Seen func(Item) time.Time
 }
@@ -128,7 +132,7 @@ func unmarked(r *raw) *raw {
 // same format: all that the options or the caller's changes do not replace.
 func (f *Feed) keepPart(p part, o Options) bool {
 	switch {
-	case p.rel == "self" && o.Self != "", p.rel == "hub" && o.Hub != "":
+	case p.rel == "self" && o.Self != "", p.rel == "hub" && o.Hub != "", o.Paging.replaces(p):
 		return false
 	case p.space == Namespace && (p.local == "tree" || p.local == "poll"):
 		return f.metaUntouched()
@@ -182,6 +186,7 @@ func (f *Feed) writeLinks(w *xmlWriter, o Options, copied bool, media string) {
 	for _, hub := range hubs {
 		w.element(nsAtom, "link", "", "rel", "hub", "href", hub)
 	}
+	o.Paging.write(w, media)
 }
 
 // latest is the date of the newest item: when the feed last changed.

@@ -69,6 +69,7 @@ func (f *Feed) copyMembers(w *jsonWriter, o Options) {
 		case m.name == "version",
 			m.name == "feed_url" && o.Self != "",
 			m.name == "hubs" && o.Hub != "",
+			m.name == "next_url" && o.Paging != nil,
 			m.name == "_feedtree" && !keepMeta:
 			continue
 		}
@@ -76,6 +77,7 @@ func (f *Feed) copyMembers(w *jsonWriter, o Options) {
 		w.b.Write(m.value)
 	}
 	w.text("feed_url", o.Self)
+	w.text("next_url", o.Paging.older())
 	if o.Hub != "" {
 		w.put("hubs", []jsonHub{{"WebSub", o.Hub}})
 	}
@@ -95,6 +97,7 @@ func (f *Feed) jsonHead(w *jsonWriter, o Options) {
 	w.put("title", f.Title)
 	w.text("home_page_url", absolute(f.Link, f, o))
 	w.text("feed_url", firstString(o.Self, []string{f.Self}))
+	w.text("next_url", o.Paging.older())
 	w.text("description", plainAs(f.Description, "html"))
 	w.text("language", f.Language)
 	w.text("icon", absolute(f.About.Image.URL, f, o))

@@ -93,6 +93,8 @@ func (w *xmlWriter) name(uri, local string) string {
 		return w.prefix("dc", uri) + ":" + local
 	case nsMedia:
 		return w.prefix("media", uri) + ":" + local
+	case nsHistory:
+		return w.prefix("fh", uri) + ":" + local
 	case Namespace:
 		return w.prefix("ft", uri) + ":" + local
 	}

@@ -38,8 +38,13 @@ type copied struct {
 	zipped  body
 }
 
-// place is where a document is served, and where it comes from.
-type place struct{ self, origin string }
+// place is where a document is served, where it comes from, and its place in the
+// feed's history, for which find may be asked.
+type place struct {
+	self, origin string
+	paging       *feed.Paging
+	find         func(ctx context.Context) *feed.Paging
+}
 
 // body is a document in one coding, with its entity tag.
 type body struct {
@@ -75,6 +80,9 @@ func (c *copies) get(ctx context.Context, sub subscription, format feed.Format, 
 	}
 	doc, state, err := sub.Document(ctx)
 	if err == nil {
+		if at.find != nil {
+			at.paging = at.find(ctx)
+		}
 		var next *copied
 		if next, err = newCopy(doc, state, format, at, now); err == nil {
 			next.follow(last)
@@ -109,7 +117,7 @@ func newCopy(doc *feed.Feed, state feedtree.DocState, format feed.Format, at pla
 		format = doc.Format
 	}
 	var plain bytes.Buffer
-	err := feed.Render(&plain, doc, format, feed.Options{Self: at.self, Base: at.origin, Live: true, Mark: marker(state.Trust)})
+	err := feed.Render(&plain, doc, format, feed.Options{Self: at.self, Base: at.origin, Live: true, Mark: marker(state.Trust), Paging: at.paging})
 	if err != nil {
 		return nil, fmt.Errorf("writing %s as %v: %w", at.origin, format, err)
 	}

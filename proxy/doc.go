@@ -12,6 +12,7 @@
 //
 //	/feed/URL           the document in its own family of formats
 //	/rss/URL            as RSS 2.0; likewise /atom/ (1.0) and /json/ (JSON Feed 1.1)
+//	/feed/URL?ft:page=N a page of its history, to which the documents link (RFC 5005)
 //	/feed/?url=URL      a redirect to the above
 //	/feed/PAGE          of a web page: a redirect to the feed that it announces, the
 //	                    others in Link headers
@@ -154,6 +155,18 @@
 // or pictures whose own policy loads nothing; either would do alone. What was chosen
 // about polling for others is kept in Config.Store and outlives the process, unless
 // Config.Polling says otherwise. Of 1,000 feeds 50 are listed on one page.
+//
+// # History
+//
+// A document links to the pages with what it no longer shows (prev-archive; next_url
+// in JSON Feed), where the store keeps a history (store.Historian) of 100 versions of
+// items or more. A page holds 100 versions in the order in which they arrived. Its
+// entries never change, but that what the store lets go is gone, so it may be kept for
+// a day. The current document and all pages leave nothing out. A feed that is not
+// followed is not followed because somebody asks for a page of it.
+//
+// A feed's address can have a parameter "page", so ours is "ft:page", and only as the
+// last one and written so: a feed that had such a parameter is asked for with %3A.
 //
 // # Choices
 //

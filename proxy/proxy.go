@@ -164,12 +164,17 @@ func (p *Proxy) document(w http.ResponseWriter, r *http.Request, format feed.For
 		p.lookup(w, r)
 		return
 	}
+	rest, page, paged := cutPage(rest)
 	addr, err := feed.Embedded(rest)
 	if err == nil {
 		addr, err = feed.Canonical(addr)
 	}
 	if err != nil {
 		p.badAddress(w, rest, err)
+		return
+	}
+	if paged {
+		p.history(w, r, addr, format, page)
 		return
 	}
 	if unasked(r) && !p.follows(addr) {
@@ -211,7 +216,9 @@ func (p *Proxy) copy(ctx context.Context, addr string, format feed.Format) (*cop
 			return nil, "", err
 		}
 		now := p.now()
-		doc, err := b.copies.get(ctx, b.sub, format, p.place(format, b.sub.URL()), now)
+		at := p.place(format, b.sub.URL())
+		at.find = func(ctx context.Context) *feed.Paging { return p.paging(ctx, b, at.self) }
+		doc, err := b.copies.get(ctx, b.sub, format, at, now)
 		if err == nil {
 			return doc, b.copies.state(b.sub, now), nil
 		}

@@ -30,7 +30,8 @@ type book struct {
 	again time.Time     // not before this is a failed feed tried again
 	wait  time.Duration // how long the last failure was left alone
 
-	copies copies
+	copies  copies
+	volumes volumes
 }
 
 const (

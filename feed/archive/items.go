@@ -196,6 +196,17 @@ func (s *shelf) forget(key string) {
 
 // Items implements store.Store.
 func (a *Archive) Items(ctx context.Context, feedURL string, limit int) ([]store.Item, error) {
+	return a.versions(ctx, feedURL, `current ORDER BY seen DESC LIMIT ?`, limit)
+}
+
+// Versions implements store.Historian.
+func (a *Archive) Versions(ctx context.Context, feedURL string, after, upTo int64, limit int) ([]store.Item, error) {
+	return a.versions(ctx, feedURL, `seen > ? AND seen <= ? ORDER BY seen LIMIT ?`, after, upTo, limit)
+}
+
+var _ store.Historian = (*Archive)(nil)
+
+func (a *Archive) versions(ctx context.Context, feedURL, which string, args ...any) ([]store.Item, error) {
 	var items []store.Item
 	err := a.readRows(ctx, "items", func(row []any, _ bool) {
 		if l, ok := openLeaf(row); ok {
@@ -204,7 +215,7 @@ func (a *Archive) Items(ctx context.Context, feedURL string, limit int) ([]store
 		} else {
 			a.withhold("items", row[0])
 		}
-	}, `SELECT `+itemColumns+` FROM items WHERE feed = (SELECT id FROM feeds WHERE url = ?) AND current ORDER BY seen DESC LIMIT ?`, feedURL, limit)
+	}, `SELECT `+itemColumns+` FROM items WHERE feed = (SELECT id FROM feeds WHERE url = ?) AND `+which, append([]any{feedURL}, args...)...)
 	return items, err
 }
 

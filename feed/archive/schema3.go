@@ -67,7 +67,7 @@ INSERT INTO sqlite_sequence (name, seq) SELECT 'items3', seq FROM sqlite_sequenc
 DROP TABLE items;
 ALTER TABLE items3 RENAME TO items;
 CREATE INDEX items_name ON items (feed, name);
-CREATE INDEX items_current ON items (feed, seen) WHERE current;
+CREATE INDEX items_seen ON items (feed, seen);
 CREATE INDEX items_said ON items (feed, epoch, seq) WHERE source <> x'';
 `
 

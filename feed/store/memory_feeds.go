@@ -198,6 +198,30 @@ func (m *Memory) Items(ctx context.Context, feedURL string, limit int) ([]Item, 
 	return items, nil
 }
 
+// Versions implements Historian.
+func (m *Memory) Versions(ctx context.Context, feedURL string, after, upTo int64, limit int) ([]Item, error) {
+	done, err := m.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var found []Item
+	if r, ok := m.feeds[feedURL]; ok {
+		for _, h := range r.items {
+			for _, v := range h.versions {
+				if after < v.Seen && v.Seen <= upTo {
+					found = append(found, v)
+				}
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Item) int { return cmp.Compare(a.Seen, b.Seen) })
+	if limit >= 0 && len(found) > limit {
+		found = found[:limit]
+	}
+	return found, nil
+}
+
 // Known implements Store.
 func (m *Memory) Known(ctx context.Context, feedURL string) (map[string][32]byte, error) {
 	done, err := m.read(ctx)

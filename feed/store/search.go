@@ -20,3 +20,11 @@ type Hit struct {
 	Snippet string   // of its text, as people read it, about what was looked for
 	Marks   [][2]int // where in the snippet the words stand: from, to, in bytes
 }
+
+// Historian is a store that tells a feed's items as they came.
+type Historian interface {
+	// Versions returns up to limit versions of a feed's items, current or not, with
+	// after < Seen <= upTo, in the order of arrival; all of them if limit is
+	// negative. An item that changed is there once for each version that is kept.
+	Versions(ctx context.Context, feedURL string, after, upTo int64, limit int) ([]Item, error)
+}

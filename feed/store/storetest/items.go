@@ -166,6 +166,28 @@ func (s *suite) weighing() {
 	}
 }
 
+func (s *suite) versions() {
+	h, ok := s.Store.(store.Historian)
+	if !ok {
+		s.Skip("it does not tell the history of feeds")
+	}
+	s.apply(store.Batch{Feed: feedRecord(), Items: []store.Item{item("a", 1), item("b", 1), item("c", 1), item("a", 2)}})
+	s.items(item("b", 2), item("c", 1))
+	told := func(feed string, after, upTo int64, limit int) string {
+		s.Helper()
+		found, err := h.Versions(s.ctx, feed, after, upTo, limit)
+		if err != nil {
+			s.Fatal(err)
+		}
+		return names(found)
+	}
+	all, _ := h.Versions(s.ctx, feedURL, 0, 1<<62, -1)
+	s.want("all", names(all), "a:1 b:1 c:1 a:2 b:2")
+	s.want("the first two", told(feedURL, 0, 1<<62, 2), "a:1 b:1")
+	s.want("after the first up to the fourth", told(feedURL, all[0].Seen, all[3].Seen, -1), "b:1 c:1 a:2")
+	s.want("of another feed", told("https://unknown.example/", 0, 1<<62, -1), "")
+}
+
 func (s *suite) unknownFeed() {
 	_, err := s.Apply(s.ctx, store.Batch{
 		Items:     []store.Item{item("a", 1)},

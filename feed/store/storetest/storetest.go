@@ -30,6 +30,7 @@ func Run(t *testing.T, open Open) {
 		{"dropped feed is gone, own lines and leases stay", store.Limits{}, (*suite).dropFeed},
 		{"item comes back as it was", store.Limits{}, (*suite).itemRoundTrip},
 		{"items newest first, one per key", store.Limits{}, (*suite).itemOrder},
+		{"versions in the order of arrival", store.Limits{}, (*suite).versions},
 		{"the same batch again is nothing", store.Limits{}, (*suite).idempotent},
 		{"trust rises and never sinks", store.Limits{}, (*suite).trust},
 		{"an older version is not news", store.Limits{}, (*suite).olderVersion},
