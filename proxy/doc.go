@@ -59,10 +59,11 @@
 // An item has feed, feed_title, key, title, link, trust, date and received. Trust is
 // signed, fetched, corroborated or unconfirmed. The events are "item", an item that
 // came since somebody began to listen, and "change", {"feeds": [URL, ...]}, whose
-// status is another one now; with no feed, it is the rest of the status. They come
-// once a second at most, connections and places in trees every five seconds, and
-// of one feed the 40 newest items. Up to 32 can listen; one that does not read is cut
-// off, to connect again and ask for what it needs.
+// status is another one now; with no feed, it is the rest of the status. One comes
+// at once, for what the client knows may be from before. They come once a second
+// at most, connections and places in trees every five seconds, and of one feed the
+// 40 newest items. Up to 32 can listen; one that does not read is cut off, to
+// connect again and ask for what it needs.
 //
 // URL is the feed's own address as it is, with its "//" and its query; with the
 // "//" collapsed, as some clients do; or percent-encoded as one segment.

@@ -64,8 +64,10 @@ func (e *events) listen() chan message {
 	if e.stop == nil {
 		ctx, stop := context.WithCancel(context.Background())
 		e.stop = stop
-		go e.look(ctx)
+		changed := e.proxy.source.Watch(ctx)
+		go e.look(ctx, changed, seenAs(e.proxy.overall()))
 	}
+	c <- newMessage("change", changed{Feeds: []string{}}) // what it knows may be from before
 	return c
 }
 
@@ -118,25 +120,28 @@ func (e *events) arrived(items []news) {
 	}
 }
 
+// changed is what an event "change" says.
+type changed struct {
+	Feeds []string `json:"feeds"` // by URL
+}
+
 // look watches the node as long as somebody listens.
-func (e *events) look(ctx context.Context) {
-	changed := e.proxy.source.Watch(ctx)
+func (e *events) look(ctx context.Context, watch <-chan struct{}, known sight) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	known := seenAs(e.proxy.overall())
 	e.proxy.view.newest.look(e.proxy.overall().Feeds)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-changed:
+		case <-watch:
 		case <-tick.C:
 		}
 		s := e.proxy.overall()
 		e.proxy.view.newest.look(s.Feeds)
 		now := seenAs(s)
 		if feeds, any := known.differs(now); any {
-			e.send(newMessage("change", map[string][]string{"feeds": feeds}))
+			e.send(newMessage("change", changed{feeds}))
 		}
 		known = now
 		select {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,7 @@ import (
 
 const (
 	newsKept   = 40                     // the newest of all feeds
-	newsWithin = 25 * time.Millisecond  // a page waits so long for many feeds to be read,
+	newsWithin = 10 * time.Millisecond  // a page waits so long for many feeds to be read,
 	fewWithin  = 500 * time.Millisecond // and so long
 	fewFeeds   = 100                    // for at most so many
 )
@@ -72,12 +73,15 @@ func (n *newest) look(feeds []feedtree.FeedStatus) (list []news, reading bool) {
 	}
 	patience := time.NewTimer(within)
 	defer patience.Stop()
-	for range 2 { // what another look has begun to read may be older than this one's feeds
-		if done := n.begin(feeds); done != nil {
-			select {
-			case <-done:
-			case <-patience.C:
-			}
+	for patient := true; patient; { // what another look has begun to read may be older than this one's feeds
+		done := n.begin(feeds)
+		if done == nil {
+			break
+		}
+		select {
+		case <-done:
+		case <-patience.C:
+			patient = false
 		}
 	}
 	n.mu.Lock()
@@ -122,56 +126,87 @@ func (n *newest) begin(feeds []feedtree.FeedStatus) <-chan struct{} {
 	return n.busy
 }
 
+// read reads feeds from the store. Nobody else changes what is known meanwhile.
 func (n *newest) read(feeds []feedtree.FeedStatus) {
-	var fresh []news
+	n.mu.Lock()
+	found := gathering{known: maps.Clone(n.known), items: slices.Clone(n.items)}
+	shown := n.shown
+	n.mu.Unlock()
+	most := newsKept
+	if len(feeds) > fewFeeds {
+		most = newsShown
+	}
 	for _, f := range feeds {
-		items, err := n.store.Items(context.Background(), f.URL, newsKept)
+		items, err := n.store.Items(context.Background(), f.URL, most)
 		if err != nil {
 			n.complain(f.URL, err)
-			continue
+			items = nil // until it changes again
 		}
-		fresh = append(fresh, n.merge(f, items)...)
+		found.add(f, items)
 	}
+	says := found.says(shown)
 	n.mu.Lock()
+	n.known, n.items, n.shown = found.known, found.items, says
 	close(n.busy)
 	n.busy = nil
 	n.mu.Unlock()
-	if len(fresh) > 0 && n.arrived != nil {
+	if fresh := found.news(); len(fresh) > 0 {
 		n.arrived(fresh)
 	}
 }
 
-// merge puts a feed's items in place of those known of it, and returns those that
-// arrived since.
-func (n *newest) merge(f feedtree.FeedStatus, items []store.Item) (fresh []news) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	before, known := n.known[f.URL]
+// gathering is what a reading has found so far.
+type gathering struct {
+	known map[string]looked
+	items []store.Item // the newest of all; those just read with documents
+	fresh []store.Item // what came since its feed was looked at last
+}
+
+// add puts a feed's items in place of those known of it.
+func (g *gathering) add(f feedtree.FeedStatus, items []store.Item) {
+	before, known := g.known[f.URL]
 	now := looked{f.Version, nameOf(f), before.seen}
-	all := slices.DeleteFunc(slices.Clone(n.items), func(it store.Item) bool { return it.Feed == f.URL })
+	g.items = slices.DeleteFunc(g.items, func(it store.Item) bool { return it.Feed == f.URL })
 	for _, it := range items {
+		if known && it.Seen > before.seen {
+			g.fresh = append(g.fresh, it)
+		}
 		now.seen = max(now.seen, it.Seen)
 	}
-	all = append(all, items...)
-	slices.SortStableFunc(all, newestFirst)
-	all = all[:min(len(all), newsKept)]
-	shown := make(map[int64]news, len(all))
-	for i, it := range all {
-		if have, ok := n.shown[it.Seen]; ok && it.Feed != f.URL {
-			shown[it.Seen] = have
-		} else if what, ok := newsOf(it); ok {
-			shown[it.Seen] = what
-			if known && it.Seen > before.seen {
-				what.FeedTitle = now.title
-				fresh = append(fresh, what)
-			}
+	g.items = append(g.items, items...)
+	slices.SortStableFunc(g.items, newestFirst)
+	clear(g.items[min(len(g.items), newsKept):]) // they hold documents
+	g.items = g.items[:min(len(g.items), newsKept)]
+	if g.known == nil {
+		g.known = map[string]looked{}
+	}
+	g.known[f.URL] = now
+}
+
+// says reads the items that are to be shown, unless they were read before.
+func (g *gathering) says(before map[int64]news) map[int64]news {
+	shown := make(map[int64]news, len(g.items))
+	for i, it := range g.items {
+		what, ok := before[it.Seen]
+		if len(it.Doc) > 0 {
+			what, ok = newsOf(it)
+			g.items[i].Doc = nil
 		}
-		all[i].Doc = nil
+		if ok {
+			shown[it.Seen] = what
+		}
 	}
-	if n.known == nil {
-		n.known = map[string]looked{}
+	return shown
+}
+
+func (g *gathering) news() []news {
+	var fresh []news
+	for _, it := range g.fresh {
+		if what, ok := newsOf(it); ok {
+			what.FeedTitle = g.known[it.Feed].title
+			fresh = append(fresh, what)
+		}
 	}
-	n.known[f.URL], n.items, n.shown = now, all, shown
 	return fresh
 }
 
