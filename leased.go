@@ -11,9 +11,9 @@ import (
 )
 
 // leased adds to a batch what this node held for others of a feed that is
-// subscribed to now. To the tree that is old: nobody sends it again to a node
-// that has it. The origin's document was fetched just before, so that a key
-// which is unknown stays unknown.
+// subscribed to now, for the first time or again. To the tree that is old: nobody
+// sends it again to a node that has it. A key that is unknown stays unknown: the
+// origin's document was fetched just before, or its key was remembered.
 func (n *Node) leased(ctx context.Context, rec store.Feed, b *store.Batch) error {
 	if rec.Local != "" {
 		return nil
@@ -29,14 +29,15 @@ func (n *Node) leased(ctx context.Context, rec store.Feed, b *store.Batch) error
 	if err != nil {
 		return fmt.Errorf("read where the feed was left: %w", err)
 	}
-	read := map[[32]byte]bool{} // sources listened to before
+	read := map[[32]byte]store.Cursor{} // how far sources were listened to before
 	for _, c := range cursors {
-		read[c.Source] = true
+		read[c.Source] = c
 	}
 	now, s := time.Now(), newStanding(&rec, n.config.Witnesses)
 	unbroken := map[[32]byte]store.Cursor{}
 	for _, e := range held {
-		if read[e.Source] || e.Beat != 0 {
+		before, heard := read[e.Source]
+		if e.Beat != 0 || heard && (e.Epoch < before.Epoch || e.Epoch == before.Epoch && e.Seq <= before.Seq) {
 			continue
 		}
 		env, err := signing.Open(e.Wire)
@@ -55,7 +56,10 @@ func (n *Node) leased(ctx context.Context, rec store.Feed, b *store.Batch) error
 		}
 		b.Items = append(b.Items, items...)
 		c, ok := unbroken[e.Source]
-		if !ok || e.Epoch > c.Epoch || e.Epoch == c.Epoch && e.Seq == c.Seq+1 {
+		if !ok && heard {
+			c, ok = before, true
+		}
+		if !ok || e.Epoch > c.Epoch && (!heard || e.Seq == 1) || e.Epoch == c.Epoch && e.Seq == c.Seq+1 {
 			unbroken[e.Source] = store.Cursor{Group: e.Group, Source: e.Source, Epoch: e.Epoch, Seq: e.Seq}
 		}
 	}

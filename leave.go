@@ -91,7 +91,11 @@ func (n *Node) takeUp(ctx context.Context, url string) (again bool, err error) {
 	}); err != nil {
 		return false, err
 	}
-	if _, err := ch.ledger.write(ctx, store.Batch{}, asked); err != nil {
+	var batch store.Batch // what passed by here meanwhile, on its way to others
+	if err := n.leased(ctx, rec, &batch); err != nil {
+		return false, err
+	}
+	if _, err := ch.ledger.write(ctx, batch, asked); err != nil {
 		return false, err
 	}
 	return true, n.desk.ask(ctx, func(d *desk) {
