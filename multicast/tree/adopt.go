@@ -28,6 +28,10 @@ func (n *Node) onJoin(from overlay.ID, m *Message) {
 		g = n.group(m.Group)
 	}
 	n.touch(g)
+	if top, aside := n.wayIn(g, from, m); aside {
+		n.refuse(from, m, Full, []overlay.ID{top})
+		return
+	}
 	reason, makesRoom := n.mayAdopt(g, from, m), false
 	if reason == Full {
 		makesRoom = n.displace(g, from, m)

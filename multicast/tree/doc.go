@@ -23,7 +23,8 @@
 //
 // The root is where the overlay's routes end. It is the top of the tree too,
 // unless a publisher that promises heartbeats claims that place: its events then
-// need no way up first, and the root only passes joiners on (see root.go).
+// need no way up first, and the root only passes joiners on (see root.go). One that
+// wants nothing of a tree of more than a few nodes is not even in it.
 //
 // Events flow along edges in both directions, away from where they came: a
 // source anywhere in the tree reaches everybody without a detour over the top,

@@ -69,7 +69,10 @@ func (n *Node) dropIfIdle(g *group) {
 // join wakes the group up.
 func (n *Node) rest(g *group) {
 	n.leaveParent(g)
-	g.seek, g.place, g.tune, g.duty = seek{}, place{sent: g.place.sent}, tune{}, duty{}
+	g.seek, g.place, g.tune = seek{}, place{sent: g.place.sent}, tune{}
+	if g.duty.aside == "" || !g.isRoot(n.step.now) {
+		g.duty = duty{}
+	}
 }
 
 // close tells every neighbour, so that nobody has to find out.

@@ -15,7 +15,7 @@ type Type uint8
 // below one parent; every message about that edge repeats it, so that what
 // belongs to an older attempt is recognised and ignored.
 const (
-	Join   Type = iota + 1 // child → parent: adopt me. Edge, Heads (cursor), Flags, Self, RTT, Peers (if moving: the parent left; the receiver's child above it)
+	Join   Type = iota + 1 // child → parent: adopt me. Edge, Ver (searches in vain before), Heads (cursor), Flags, Self, RTT, Peers (if moving: the parent left; the receiver's child above it)
 	Ack                    // parent → child: adopted. Edge, Ver, Flags, Path (top first, the parent last), Heads, Peers (members met)
 	Refuse                 // parent → child: not me. Edge, Reason, Peers (try these, best first)
 	Leave                  // child → parent: I am gone. Edge
@@ -36,7 +36,7 @@ const (
 	Probe                  // how do you stand, and would you be my parent? As a Join that is Better, without Edge and Heads
 	Offer                  // answer to a Probe. Flags (Better: yes), Self, Path, Peers (children near the asker)
 	Load                   // child → parent: how I stand. Edge, Self, RTT
-	Crown                  // Peers[0] publishes and is the top: hang below it. Flags
+	Crown                  // Peers[0] publishes and is the top: hang below it. Flags, Self (with Rendezvous)
 	Fork                   // the source of Event's stamp said two things there. Event's body is the proof
 )
 

@@ -119,7 +119,12 @@ func (n *Node) claimTop(g *group) {
 }
 
 func (n *Node) crown(g *group, to, top overlay.ID, f Flags) {
-	n.send(to, &Message{Type: Crown, Group: g.id, Flags: f, Peers: []overlay.ID{top}})
+	m := &Message{Type: Crown, Group: g.id, Flags: f, Peers: []overlay.ID{top}}
+	if f&Rendezvous != 0 {
+		own := n.standing(g)
+		m.Self = &own
+	}
+	n.send(to, m)
 }
 
 // crowns makes this node, which claimed the top, take it from an ancestor that
@@ -164,14 +169,48 @@ func (n *Node) onCrown(from overlay.ID, m *Message) {
 	}
 	n.touch(g)
 	if m.Flags&Rendezvous != 0 && from == m.Peers[0] {
-		g.duty.root, g.duty.until = true, n.step.now+rootTerm
+		g.duty.root, g.duty.until, g.duty.aside = true, n.step.now+rootTerm, ""
 		g.lease = n.step.now + n.cfg.Lease
+		if m.Self != nil && m.Self.Weight > replicateTo {
+			g.duty.aside = from
+			if n.standsAside(g, m.Self.Weight) {
+				return
+			}
+		}
 	}
 	if g.duty.heeded != 0 && n.step.now-g.duty.heeded < claimWait {
 		return
 	}
 	g.duty.heeded = n.step.now
 	n.heed(g, m.Peers[0])
+}
+
+// standsAside takes a root that serves nobody out of a tree that is large enough to
+// do without it, so that no payload comes to a node that does not want any. It
+// stays where the overlay's routes end and sends joiners to the top, and its
+// children too where these are few. It reports false if the root has to
+// stay in the tree for now.
+func (n *Node) standsAside(g *group, size uint32) bool {
+	switch {
+	case g.member || g.place.top:
+		return false
+	case len(g.links.children) == 0:
+		n.rest(g)
+		return true
+	case int(size) <= 2*n.cfg.Children:
+		for i := range g.links.children {
+			n.dismiss(g, i, Moved, g.duty.aside)
+		}
+	}
+	return false
+}
+
+// wayIn is where a root that stands aside sends a joiner: to the top. Who comes
+// again did not get in there, and hangs below the root, which then looks for the
+// tree as anybody does.
+func (n *Node) wayIn(g *group, from overlay.ID, m *Message) (top overlay.ID, ok bool) {
+	aside := g.duty.aside != "" && g.isRoot(n.step.now) && g.place.parent == "" && !g.place.top && !g.seek.on
+	return g.duty.aside, aside && m.Ver == 0 && from != g.duty.aside
 }
 
 func (n *Node) heed(g *group, claimer overlay.ID) {

@@ -106,7 +106,7 @@ func (n *Node) ask(g *group, id overlay.ID) {
 
 func (n *Node) sendJoin(g *group) {
 	own := n.standing(g)
-	m := &Message{Type: Join, Group: g.id, Edge: g.seek.edge, Heads: g.cursor(), Self: &own}
+	m := &Message{Type: Join, Group: g.id, Edge: g.seek.edge, Ver: uint64(g.seek.round), Heads: g.cursor(), Self: &own}
 	if !g.seek.moving {
 		m.Flags |= Detached
 	}
