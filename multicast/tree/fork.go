@@ -63,6 +63,9 @@ func (n *Node) compareWords(g *group, l *line, ev *multicast.Event) {
 		return
 	}
 	for _, seq := range [...]uint64{s.Seq, s.Seq + 1, s.Seq - min(s.Seq, 1)} {
+		if s.Epoch == l.epoch && !l.has(seq) {
+			continue // nor is it in the buffer, which takes longer to look through
+		}
 		if k := g.buffer.find(multicast.Stamp{Source: s.Source, Epoch: s.Epoch, Seq: seq}); k != nil && contradict(k.event, ev) {
 			n.notice(Notice{Kind: Contradiction, Group: g.id, Stamp: s, Events: []multicast.Event{*k.event, *ev}})
 			return

@@ -195,8 +195,10 @@ func (b *buffer) add(k kept, cfg *Config) {
 	}
 }
 
+// find returns an event that is kept, or nil. Mostly it is a late one that is asked
+// for.
 func (b *buffer) find(s multicast.Stamp) *kept {
-	for i := range b.kept {
+	for i := len(b.kept) - 1; i >= 0; i-- {
 		k := &b.kept[i]
 		if k.event.Stamp.Source == s.Source && k.event.Stamp.Epoch == s.Epoch && k.event.Stamp.Seq == s.Seq {
 			return k
