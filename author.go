@@ -36,8 +36,11 @@ type author struct {
 	mu     sync.Mutex
 	line   signing.Line
 	loaded bool
-	said   []*signing.Envelope // the latest events since the program started
-	sure   bool                // they were said again in a new epoch, which is done once
+	opened bool // this run of the program began the line's epoch
+
+	consulting consulting          // of the network, before that
+	said       []*signing.Envelope // the latest events since the program started
+	sure       bool                // they were said again in a new epoch, which is done once
 
 	promises map[*Publisher]time.Duration // of heartbeats; whatever is said repeats the longest
 }
@@ -107,6 +110,9 @@ func (a *author) promise(p *Publisher, ttl time.Duration) {
 
 // utter says the next word of the line. The author is locked.
 func (a *author) utter(ctx context.Context, s *statement) (multicast.Stamp, error) {
+	if err := a.open(ctx, s.role); err != nil {
+		return multicast.Stamp{}, err
+	}
 	env, next, err := a.seal(s)
 	if err != nil {
 		return multicast.Stamp{}, fmt.Errorf("sign: %w", err)
@@ -178,13 +184,16 @@ func (a *author) store(ctx context.Context, s *statement, env *signing.Envelope,
 	return nil
 }
 
-// load finds where the line was left, or begins it: also anew, if others know
-// more of it. The author is locked.
+// load finds where the line was left, and begins it anew if others know more of
+// it. The author is locked.
 func (a *author) load(ctx context.Context) error {
 	if !a.loaded {
 		if err := a.read(ctx); err != nil {
 			return err
 		}
+	}
+	if !a.opened {
+		return nil // it will begin anew before it says anything
 	}
 	return a.reconsider(ctx)
 }
@@ -201,9 +210,6 @@ func (a *author) read(ctx context.Context) error {
 			a.line = signing.Line{Epoch: l.Epoch, Seq: l.Seq, Head: l.Head, Beat: l.Beat}
 		}
 	}
-	if a.line.Epoch == 0 {
-		a.line = a.line.Bump(time.Now())
-	}
 	own, err := a.held(ctx)
 	if err != nil {
 		return fmt.Errorf("read what was said on the line: %w", err)
@@ -218,16 +224,20 @@ func (a *author) read(ctx context.Context) error {
 }
 
 // repeat sends the line's last event again and returns its stamp; a zero one if
-// there is none.
+// there is none. If it is of an earlier epoch, which nobody listens to any more, it
+// is said anew: those who have its items notice.
 func (a *author) repeat(ctx context.Context, want int, before func(multicast.Stamp)) (multicast.Stamp, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.load(ctx); err != nil || a.line.Seq == 0 {
+	if err := a.load(ctx); err != nil {
 		return multicast.Stamp{}, err
 	}
 	held, err := a.held(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return multicast.Stamp{}, err
+	case a.line.Seq == 0:
+		return a.anew(ctx, held, want, before)
 	}
 	stamp := multicast.Stamp{Source: multicast.Source(a.id.Public()), Epoch: a.line.Epoch, Seq: a.line.Seq}
 	if before != nil {

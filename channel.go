@@ -26,6 +26,7 @@ type channel struct {
 	subs       map[*Subscription]struct{}
 	publishing int       // publishers of this node that speak for it
 	word       time.Time // when the publisher spoke last, by its own clock
+	fresh      freshness
 	alarm      alarm
 }
 
@@ -77,6 +78,9 @@ func (n *Node) newChannel(rec store.Feed, requests uint64) *channel {
 		touched:  n.watchers.tell,
 	}
 	ch.alarm.pos = -1
+	if err := n.recallForks(n.life.ctx, ch.standing); err != nil {
+		n.complain(n.life.ctx, "cannot read who lied about a feed", rec.URL, err)
+	}
 	return ch
 }
 

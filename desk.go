@@ -184,6 +184,10 @@ func (n *Node) notice(what multicast.Notice) {
 		n.beatDue(what.Group, what.Stamp.Source)
 	case multicast.Receipt:
 		n.desk.post(func(d *desk) { d.receipt(what) })
+	case multicast.Overdue:
+		n.desk.post(func(d *desk) { d.overdue(what) })
+	case multicast.Forked:
+		n.desk.post(func(d *desk) { d.forked(what) })
 	}
 }
 

@@ -49,7 +49,9 @@
 //     before its source is told that it is held, and before the cursor moves:
 //     a crash loses nothing and doubles nothing.
 //  2. What this node says is in the store before it is sent, and one at a time
-//     per line: a restart never makes it say two things at one place.
+//     per line, and each run of the program opens an epoch of its own, behind the
+//     last head that it or the network knows: no crash, no restored backup and no
+//     job without state makes it say two things at one place.
 //  3. An item reaches a subscription's Items once for each version of it, however
 //     often and over however many ways it came.
 //  4. Nothing about a local feed leaves the node but requests to its origin: a
@@ -64,6 +66,21 @@
 //     in 5 minutes; Hint).
 //  6. A feed's trouble is its own: it shows in its status, the others go on.
 //  7. After Close no goroutine of the node runs, and the store is no longer used.
+//
+// # An unbroken line
+//
+// A source that says two different things at one place of its line is proved to by
+// the two, wherever they meet (signing.ForkProof). The proof is kept, told in the
+// tree and shown ([FeedStatus.Forks]); nothing that the source says in that epoch is
+// believed any more, and the feed's volunteers go on, until it opens a new epoch.
+// That takes no more than its key, unless the key stands under a key state, whose
+// version then has to be a later one. What of the epoch is held already stays: it is
+// what the source said. Two epochs opened beside each other are no proof: the later
+// one counts, and that it does not follow the other shows as something missing, for
+// which the origin is asked.
+//
+// [FeedStatus.FreshAsOf] is up to when nothing is missing: the time of the
+// publisher's latest word, if all that it says precedes it is held here.
 //
 // # Choices
 //

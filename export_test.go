@@ -14,6 +14,11 @@ import (
 func (n *Node) Deliver(env *signing.Envelope, via multicast.Via) {
 	n.intake.deliver(multicast.Delivery{Via: via, Cursor: env.Seq}, env)
 }
+
+// DeliverWith delivers an event of a line that is whole up to the cursor.
+func (n *Node) DeliverWith(env *signing.Envelope, cursor uint64) {
+	n.intake.deliver(multicast.Delivery{Via: multicast.ViaTree, Cursor: cursor}, env)
+}
 func (n *Node) Judge(env *signing.Envelope) (multicast.Verdict, string) { return n.judge(env) }
 func (n *Node) Notice(what multicast.Notice)                            { n.notice(what) }
 
@@ -58,3 +63,8 @@ func NetworkName(at netip.Addr) string { return networkOf(at) }
 
 // ForgetLeft does what is done once a day.
 func (n *Node) ForgetLeft(now time.Time) { n.forgetLeft(context.Background(), now) }
+
+// Say hands an envelope to the tree, as a node would that has its key and no scruples.
+func (n *Node) Say(ctx context.Context, env *signing.Envelope) error {
+	return n.carrier.Publish(ctx, env.Wire(), 0)
+}

@@ -31,7 +31,9 @@ type intake struct {
 	loop  chan struct{}               // closed when the loop has ended: nothing more comes
 	done  chan struct{}               // closed when all that came is stored
 	lacks map[lineKey]multicast.Stamp // first event of a line that could not be stored
-	ended time.Time                   // when it saw that the node closes
+
+	epochs map[lineKey]uint64 // of publishers: the latest that was seen to begin
+	ended  time.Time          // when it saw that the node closes
 }
 
 // arrival is an event that came: one of a feed followed here, or one to be held
@@ -45,7 +47,8 @@ type arrival struct {
 }
 
 func newIntake(n *Node) *intake {
-	return &intake{node: n, queue: make(chan arrival, intakeRoom), done: make(chan struct{}), lacks: map[lineKey]multicast.Stamp{}}
+	return &intake{node: n, queue: make(chan arrival, intakeRoom), done: make(chan struct{}), lacks: map[lineKey]multicast.Stamp{},
+		epochs: map[lineKey]uint64{}}
 }
 
 // deliver is called by the loop. It blocks while the store is behind.
@@ -96,6 +99,8 @@ type heard struct {
 	speaks bool // it is the publisher's own
 	bad    bool // it cannot be read
 	items  []witness.Item
+	whole  bool // nothing of its line before it is missing
+	broken bool // it begins an epoch, and the end of the one before is missing
 }
 
 // take stores arrivals and tells the desk and the tree.
@@ -216,7 +221,8 @@ func (in *intake) read(a *arrival, b *store.Batch) (heard, bool) {
 	b.Envelopes = append(b.Envelopes, e)
 	b.Cursors = append(b.Cursors, store.Cursor{
 		Group: e.Group, Source: e.Source, Epoch: e.Epoch, Seq: in.cursor(a)})
-	h := heard{url: s.url, env: a.env, speaks: p.speaks(a.env)}
+	h := heard{url: s.url, env: a.env, speaks: p.speaks(a.env), whole: in.cursor(a) >= a.env.Seq}
+	h.broken = h.speaks && in.broken(a.env, b.Envelopes)
 	// What is pushed is as young as it is quick. But what says that it is old is:
 	// it was kept back somewhere, or pushed on by a node that had to ask for it.
 	if ago := now.Sub(a.env.Time); a.via != multicast.ViaTree || ago > maxAhead {
@@ -293,13 +299,14 @@ func (d *desk) outcome(ch *channel, h heard, added []time.Time) {
 		ch.sched.Heard(now, h.ago, schedule.Source(h.env.Key))
 		d.learn(ch, d.node.life.wall(now-h.ago), added)
 		return
-	case h.bad:
+	case h.bad, h.broken:
 		d.missing(multicast.Notice{Kind: multicast.Missing, Group: ch.group, Stamp: stampOf(h.env)})
 	}
 	if h.env.Time.Before(ch.word) {
 		return // it has said something else since
 	}
 	ch.word = h.env.Time
+	ch.fresh.heard(&h, time.Now())
 	ttl := min(h.env.TTL, longestPoll) // or one careless promise would silence everybody for months
 	ch.sched.Published(now, h.ago, ttl)
 	ch.standing.promise(time.Now().Add(2*ttl - h.ago))

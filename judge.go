@@ -50,6 +50,8 @@ type standing struct {
 	ahead   atomic.Int64              // how far the publisher's clock is ahead; 0: not too far
 	learned atomic.Bool               // the tree taught something of the keys that is not stored yet
 	writing sync.Mutex                // of those who replace the policy
+	forks   atomic.Pointer[forkBook]  // who is proved to lie
+	keeping sync.Mutex                // of those who store them
 	refused tally
 	bench   bench // what the feed's volunteers say
 }
@@ -93,6 +95,8 @@ func (s *standing) judge(env *signing.Envelope, now time.Time) (multicast.Verdic
 	}
 	p := s.policy.Load()
 	switch {
+	case s.barred(env):
+		return multicast.Refuse, whyForked
 	case env.Role == signing.Volunteer && p.keyed() && now.Before(s.liveUntil()):
 		return multicast.Refuse, whyLive
 	case env.Role == signing.Volunteer:

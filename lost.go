@@ -29,6 +29,12 @@ func (e *ear) hear(env *signing.Envelope) {
 	}
 }
 
+func (e *ear) last() *signing.Envelope {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.heard
+}
+
 func (e *ear) take() *signing.Envelope {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -53,7 +59,7 @@ func (n *Node) overheard(env *signing.Envelope) {
 func (a *author) answer(ctx context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.loaded {
+	if !a.loaded || !a.opened {
 		return // so far nothing was said
 	}
 	if err := a.reconsider(ctx); err != nil {
@@ -70,7 +76,7 @@ func (a *author) reconsider(ctx context.Context) error {
 	if heard := a.ear.take(); heard != nil {
 		_, err := a.line.Advance(heard)
 		if err == nil || signing.ReasonOf(err) != signing.ReasonStale {
-			err = a.begin(ctx, heard.Epoch, now)
+			err = a.begin(ctx, heard, now)
 			if err != nil {
 				a.ear.hear(heard) // it still has to be done
 			}
@@ -78,18 +84,17 @@ func (a *author) reconsider(ctx context.Context) error {
 		}
 	}
 	if a.line.Beat > uint64(now.Add(maxAhead).UnixMilli()) {
-		return a.begin(ctx, 0, now)
+		return a.begin(ctx, nil, now)
 	}
 	return nil
 }
 
-// begin begins an epoch later than the line's and than one heard of.
-func (a *author) begin(ctx context.Context, heard uint64, now time.Time) error {
+// begin begins an epoch later than the line's and than what was heard of it.
+func (a *author) begin(ctx context.Context, heard *signing.Envelope, now time.Time) error {
 	lost := a.said
 	a.node.config.Log.Warn("a line is not where it was left: going on in a new epoch",
 		"source", multicast.Source(a.id.Public()), "epoch", a.line.Epoch, "seq", a.line.Seq, "said again", len(lost))
-	a.line.Epoch = max(a.line.Epoch, heard)
-	a.line = a.line.Bump(now)
+	a.line = a.bumped(heard, now)
 	a.said, a.sure = nil, true
 	for i, env := range lost {
 		s := &statement{role: env.Role, payload: env.Payload, media: env.Media, ttl: env.TTL, want: wantHolders}

@@ -65,6 +65,7 @@ func (n *Node) join(ctx context.Context, ch *channel) {
 	if err := n.carrier.Join(ctx, ch.group, stamps, wiresOf(held)); err != nil {
 		n.complain(ctx, "cannot join a feed's tree", ch.url, err)
 	}
+	n.tellForks(ctx, ch)
 	n.desk.post(func(d *desk) {
 		if d.groups[ch.group] == nil { // left meanwhile, and the tree heard that first
 			_ = n.carrier.Leave(ch.group) // fails only once the loop has ended

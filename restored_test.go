@@ -51,6 +51,10 @@ func TestARestoredPublisherIsHeard(t *testing.T) {
 			t.Errorf("%s came %d times", guid, n)
 		}
 	}
+	honest(t, append(said(t, reader, url, id.Public()), said(t, second, url, id.Public())...))
+	if f, _ := reader.Feed(url); len(f.Forks) != 0 {
+		t.Errorf("the restored publisher is accused: %+v", f.Forks)
+	}
 	u, _ := got.of("4")
 	if u.Epoch <= backup.Line.Epoch || u.Trust != store.Signed {
 		t.Errorf("the fourth is %v of epoch %d; want one after %d", u.Trust, u.Epoch, backup.Line.Epoch)

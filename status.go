@@ -59,6 +59,8 @@ type FeedStatus struct {
 	LastFetch      time.Time     `json:"last_fetch"`      // when the origin last answered
 	NextPoll       time.Time     `json:"next_poll"`       // unless somebody is heard before
 	Read           time.Time     `json:"read"`            // when the document was last asked for, to the hour
+	FreshAsOf      time.Time     `json:"fresh_as_of"`     // up to when nothing is missing: by the publisher's own word, or its origin's
+	SilentSince    time.Time     `json:"silent_since"`    // the publisher breaks its promise of heartbeats
 
 	Week      Week      `json:"week"`
 	Witnesses Witnesses `json:"witnesses"`
@@ -71,6 +73,7 @@ type FeedStatus struct {
 	Failure   string            `json:"failure"` // what is wrong now, as a sentence
 	Reason    string            `json:"reason"`  // and for programs, if it is the origin: "DNS", "status 503", …
 	Refused   map[string]uint64 `json:"refused"` // events refused, by reason
+	Forks     []Fork            `json:"forks"`   // who is proved to have said two things at one place
 }
 
 // Role is what a node does for a feed.
@@ -99,7 +102,9 @@ func (f FeedStatus) MarshalJSON() ([]byte, error) {
 		LastFetch *time.Time `json:"last_fetch"`
 		NextPoll  *time.Time `json:"next_poll"`
 		Read      *time.Time `json:"read"`
-	}{plain(f), known(f.LastEvent), known(f.LastFetch), known(f.NextPoll), known(f.Read)})
+		Fresh     *time.Time `json:"fresh_as_of"`
+		Silent    *time.Time `json:"silent_since"`
+	}{plain(f), known(f.LastEvent), known(f.LastFetch), known(f.NextPoll), known(f.Read), known(f.FreshAsOf), known(f.SilentSince)})
 }
 
 // Status returns the node's status.
@@ -164,6 +169,7 @@ func (d *desk) describe(ch *channel) FeedStatus {
 		Interval: ch.sched.Interval(), Spacing: ch.sched.Spacing(), Outcomes: ch.sched.Outcomes(now), Volunteers: ch.sched.Crew(), Overload: ch.sched.Overload(),
 		LastEvent: ch.count.lastEvent, LastFetch: rec.Fetched, Read: rec.Read,
 		Live: ch.sched.Live(now), Local: rec.Local, Failure: rec.Failure, Refused: ch.standing.refused.all(),
+		Forks: ch.standing.reports(), FreshAsOf: ch.freshAsOf(), SilentSince: ch.fresh.silent,
 		Children: []string{},
 	}
 	trouble := stateOf(rec).Trouble

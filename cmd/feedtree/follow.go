@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/feedtree/feedtree"
@@ -23,6 +24,8 @@ type followCmd struct {
 // Help teaches the command.
 func (followCmd) Help() string {
 	return `Prints what arrives from now on, until it is interrupted, and keeps nothing. trust says why an item is believed: signed (by the publisher), fetched (here, from the site), corroborated (by several volunteers) or unconfirmed (one volunteer's word).
+
+A source that is proved to have said two different things at one place of its line is printed once, too: as JSON, an object with "fork" in it, which holds the proof.
 
 Examples:
 
@@ -52,20 +55,75 @@ func (c followCmd) Run(ctx context.Context, t terminal, log *slog.Logger) (err e
 		return err
 	}
 	defer closing(&err, node.Close)
+	changed := node.Watch(ctx)
 	sub, err := node.Subscribe(ctx, c.URL)
 	if err != nil {
 		return err
 	}
 	log.Info("following", "feed", sub.URL(), "peer", node.ID())
+	out := &lines{w: t.Out}
+	go c.accuse(ctx, changed, sub, out) // ends with ctx, and writes nothing after the node is closed
 	for u, err := range sub.Items(ctx) {
 		if err != nil {
 			return err
 		}
-		if err := c.print(t.Out, u); err != nil {
+		if err := c.print(out, u); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lines is a writer that several may write whole lines to.
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}
+
+// accused is a line about a source that is proved to have said two things.
+type accused struct {
+	Feed string        `json:"feed"`
+	Fork feedtree.Fork `json:"fork"`
+}
+
+// accuse prints each source of the feed that is proved to lie, once.
+func (c followCmd) accuse(ctx context.Context, changed <-chan struct{}, sub *feedtree.Subscription, w io.Writer) {
+	told := map[string]uint64{}
+	for {
+		for _, f := range sub.Status().Forks {
+			if told[f.Source] >= f.Epoch {
+				continue
+			}
+			told[f.Source] = f.Epoch
+			_ = c.printFork(w, sub.URL(), f) // whoever prints items ends when nobody reads
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+func (c followCmd) printFork(w io.Writer, url string, f feedtree.Fork) error {
+	if c.JSON {
+		line := json.NewEncoder(w)
+		line.SetEscapeHTML(false)
+		return line.Encode(accused{url, f})
+	}
+	who := "a volunteer"
+	if f.Publisher {
+		who = "the publisher"
+	}
+	_, err := fmt.Fprintf(w, "%s  %-12s %s (%s) said two different things at place %d of epoch %d; it is not believed until it opens a new one\n",
+		f.Seen.Local().Format("15:04:05"), "FORK", who, f.Source, f.Place, f.Epoch)
+	return err
 }
 
 func (c followCmd) print(w io.Writer, u feedtree.Update) error {

@@ -79,3 +79,24 @@ func TestPublishToNobody(t *testing.T) {
 
 const atomDoc = `<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><id>urn:t</id><updated>2026-01-01T00:00:00Z</updated>` +
 	`<entry><title>E</title><id>urn:e</id><updated>2026-01-01T00:00:00Z</updated></entry></feed>`
+
+// Who is proved to lie is a line of its own, with the proof in it.
+func TestFollowPrintsForks(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	f := feedtree.Fork{Source: "sha-256:00", Publisher: true, Epoch: 5, Place: 2, Seen: at, Proof: []byte{1, 2}}
+	var out bytes.Buffer
+	if err := (followCmd{JSON: true}).printFork(&out, "https://example.org/feed.xml", f); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"feed":"https://example.org/feed.xml","fork":{"source":"sha-256:00","publisher":true,"epoch":5,"place":2,"seen":"2026-11-20T12:00:00Z","proof":"AQI="}}` + "\n"
+	if out.String() != want {
+		t.Errorf("got  %swant %s", out.String(), want)
+	}
+	out.Reset()
+	if err := (followCmd{}).printFork(&out, "", f); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "the publisher (sha-256:00)") {
+		t.Errorf("for people: %q", got)
+	}
+}
