@@ -35,7 +35,8 @@ type TreesConfig struct {
 	// and kept by those who hear it as an application would.
 	Prove func(at overlay.ID, events []multicast.Event) (proof multicast.Event, ok bool)
 	// Unreachable, if set, names the nodes that nobody can dial and that say so:
-	// they are in no routing table and are never a root nor a parent.
+	// they are in no routing table and are never a root. Net.Punches says which of
+	// them others reach all the same.
 	Unreachable func(overlay.ID) bool
 	// TTL is what published events promise. With one, publishers send
 	// heartbeats when their node says that one is due.

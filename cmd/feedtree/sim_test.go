@@ -22,7 +22,7 @@ func TestSimList(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	for _, name := range []string{"static", "serial", "groups", "churn", "kill", "repair", "idle", "droppers", "feeds", "imc05", "polling"} {
+	for _, name := range []string{"static", "serial", "groups", "churn", "kill", "repair", "idle", "droppers", "nat", "feeds", "imc05", "polling"} {
 		if !strings.Contains("\n"+out, "\n"+name+" ") {
 			t.Errorf("no %s in\n%s", name, out)
 		}

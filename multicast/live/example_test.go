@@ -26,6 +26,7 @@ func (c cable) AddrsOf(overlay.ID) [][]byte           { return nil }
 func (c cable) Learn(overlay.ID, [][]byte)            {}
 func (c cable) Keep(overlay.ID, bool)                 {}
 func (c cable) Suspect(overlay.ID)                    {}
+func (c cable) Reachable() bool                       { return true }
 func (c cable) NextHop(k overlay.Key) (overlay.ID, bool) {
 	return c.peer, k.Closer(c.peer.Key(), c.self.Key())
 }

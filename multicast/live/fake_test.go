@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +162,7 @@ type desk struct {
 	refuse  error // what Send returns
 	lookup  func(ctx context.Context) ([]overlay.ID, error)
 	lookups int
+	hidden  atomic.Bool // nobody can dial this node
 }
 
 func (d *desk) Self() overlay.ID                       { return "self" }
@@ -200,6 +202,7 @@ func (d *desk) Learn(id overlay.ID, addrs [][]byte) {
 }
 
 func (d *desk) Suspect(overlay.ID) {}
+func (d *desk) Reachable() bool    { return !d.hidden.Load() }
 
 func (d *desk) Keep(id overlay.ID, on bool) {
 	d.mu.Lock()

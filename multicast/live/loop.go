@@ -41,6 +41,10 @@ type Overlay interface {
 	// is worth keeping.
 	Keep(id overlay.ID, on bool)
 
+	// Reachable reports whether others can dial this node, as far as is known. The
+	// loop asks whenever Routes was called.
+	Reachable() bool
+
 	// Suspect says that a node answered no keep-alive: the overlay checks on it
 	// before it names it as a next hop again.
 	Suspect(overlay.ID)
@@ -103,6 +107,7 @@ type lifetime struct {
 	start    time.Time
 	ran      atomic.Bool
 	rerouted atomic.Bool // a Routes input waits already
+	leaf     bool        // as the tree was told last; the loop's own
 }
 
 // New makes a loop over an overlay. It does nothing until Run.
@@ -128,7 +133,7 @@ func newLoop(o Overlay, c Config, node core) *Loop {
 		calls:   newRoom(roomForCalls),
 	}
 	l.life.ctx, l.life.end = context.WithCancel(context.Background())
-	l.life.start = time.Now()
+	l.life.start, l.life.leaf = time.Now(), c.Tree.Leaf
 	l.node.core = node
 	return l
 }
@@ -190,6 +195,7 @@ func (l *Loop) step(it item) {
 	switch it.input.Kind {
 	case tree.Routes:
 		l.life.rerouted.Store(false)
+		l.redirect()
 	case tree.Looked:
 		l.lookupEnded(it.input.Group)
 	}
@@ -201,6 +207,17 @@ func (l *Loop) step(it item) {
 	if it.done != nil {
 		it.done()
 	}
+}
+
+// redirect tells the tree if others can dial this node now and could not before,
+// or the other way round.
+func (l *Loop) redirect() {
+	leaf := !l.overlay.Reachable()
+	if leaf == l.life.leaf {
+		return
+	}
+	l.life.leaf = leaf
+	l.step(item{input: tree.Input{Kind: tree.Dialable, OK: !leaf}})
 }
 
 // close ends the loop. What the application asked for before is still done;

@@ -107,6 +107,26 @@ func TestCallsReachTheTreeInOrder(t *testing.T) {
 	})
 }
 
+// The tree hears whether others can dial the node when that changes.
+func TestTheTreeHearsOfReachability(t *testing.T) {
+	scripted(t, Config{}, func(t *testing.T, l *Loop, s *script, d *desk) {
+		for _, hidden := range []bool{false, true, true, false} {
+			d.hidden.Store(hidden)
+			l.Routes()
+			synctest.Wait()
+		}
+		var got []tree.Input
+		for _, in := range s.steps {
+			if in.Kind == tree.Dialable {
+				got = append(got, in)
+			}
+		}
+		if want := []tree.Input{{Kind: tree.Dialable}, {Kind: tree.Dialable, OK: true}}; !reflect.DeepEqual(got, want) {
+			t.Errorf("told %+v, want %+v", got, want)
+		}
+	})
+}
+
 func TestTheDeadlineIsKept(t *testing.T) {
 	scripted(t, Config{}, func(t *testing.T, l *Loop, s *script, _ *desk) {
 		l.node.Lock()

@@ -155,6 +155,7 @@ func (m *member) Learn(id overlay.ID, _ [][]byte) {
 
 func (m *member) Keep(overlay.ID, bool) {}
 func (m *member) Suspect(overlay.ID)    {}
+func (m *member) Reachable() bool       { return true }
 
 func (m *member) Send(to overlay.ID, frame []byte) error {
 	m.net.mu.Lock()

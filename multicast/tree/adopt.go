@@ -18,9 +18,6 @@ func (n *Node) onJoin(from overlay.ID, m *Message) {
 	case n.closed:
 		n.refuse(from, m, Closing, nil)
 		return
-	case n.cfg.Leaf:
-		n.refuse(from, m, NoDirect, nil)
-		return
 	case g == nil && len(n.order) >= maxGroups:
 		n.refuse(from, m, Full, nil)
 		return

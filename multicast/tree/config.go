@@ -15,7 +15,7 @@ type Config struct {
 	KeepAlive   time.Duration // silence after which parent and children are pinged: 20 s
 	Patience    time.Duration // how long a neighbour may take to answer: 2 s
 	Lease       time.Duration // how long a node near the root keeps a group for nobody: 1 h
-	Leaf        bool          // nobody can dial this node: it is never a root nor a parent
+	Leaf        bool          // nobody can dial this node: it is never a root, and a parent only of who got through to it
 }
 
 func (c Config) withDefaults() Config {

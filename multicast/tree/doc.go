@@ -30,6 +30,13 @@
 // source anywhere in the tree reaches everybody without a detour over the top,
 // and a part of the tree that lost its top still carries events.
 //
+// # Nodes that nobody can dial
+//
+// A leaf, in [Config], is never a root, and no routing table holds it; a
+// [Dialable] input turns a node into one or back. A leaf offers no room and nobody
+// is sent to it, but it adopts whoever asks: who got through to it has a direct
+// connection.
+//
 // # Delay
 //
 // Kademlia's hops are random in latency, so the places that routes give are only

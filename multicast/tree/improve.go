@@ -228,7 +228,7 @@ func (n *Node) sayWhy(g *group, to overlay.ID, m *Message) {
 func (n *Node) lightest(g *group, not overlay.ID) []overlay.ID {
 	cs := make([]*child, 0, len(g.links.children))
 	for i := range g.links.children {
-		if c := &g.links.children[i]; c.id != not {
+		if c := &g.links.children[i]; c.id != not && !c.barren() {
 			cs = append(cs, c)
 		}
 	}

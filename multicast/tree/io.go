@@ -22,6 +22,7 @@ const (
 	Publish                    // the application publishes Event; Want receipts are asked for
 	Convict                    // Event is not one but the proof, verified, that Stamp's source said two things there
 	Stored                     // the application holds the event of Stamp in Group durably
+	Dialable                   // others can dial this node from now on (OK), or nobody can: Config.Leaf changes
 	Tick                       // the deadline is reached
 	Close                      // the node shuts down: tell the neighbours
 )

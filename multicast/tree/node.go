@@ -78,6 +78,8 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 		n.convict("", &in.Event)
 	case Stored:
 		n.stored(in.Group, in.Stamp)
+	case Dialable:
+		n.dialable(in.OK)
 	case Tick:
 	case Close:
 		n.close()

@@ -52,11 +52,11 @@ func (n *Node) lookAround(g *group) {
 	g.duty.check = n.step.now + rootCheck
 	switch {
 	case g.seek.on || g.seek.looking:
-	case !g.place.top && n.publishes(g) && g.place.attached:
+	case !g.place.top && n.publishes(g) && g.place.attached && !n.cfg.Leaf:
 		n.claimTop(g)
 	case !g.place.top:
 		g.duty.check = 0
-	case n.publishes(g):
+	case n.publishes(g) && !n.cfg.Leaf:
 		n.lookup(g)
 	default:
 		n.checkTop(g)

@@ -130,24 +130,6 @@ func TestCapOverAllGroups(t *testing.T) {
 	}
 }
 
-// A node that cannot be dialled is no parent, and never a root.
-func TestLeaf(t *testing.T) {
-	far := named(false)
-	s := alone(t, tree.Config{Leaf: true}, &chart{closest: []overlay.ID{far}})
-	s.receive("child", tree.Message{Type: tree.Join, Group: group, Edge: 1, Flags: tree.Detached})
-	if r := s.one("child", tree.Refuse); r.Reason != tree.NoDirect {
-		t.Fatalf("refused because %v", r.Reason)
-	}
-	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
-	s.one(far, tree.Join)
-	s.step(tree.Input{Kind: tree.Gone, From: far})
-	s.step(tree.Input{Kind: tree.Looked, Group: group, OK: true})
-	s.pass(time.Minute)
-	if st, _ := s.n.Status(group); st.Root {
-		t.Fatal("a leaf is root")
-	}
-}
-
 // Two nodes that ask each other at once do not hang below each other: the one
 // nearer to the root becomes the parent.
 func TestBothAsk(t *testing.T) {

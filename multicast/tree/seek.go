@@ -145,7 +145,7 @@ func (n *Node) looked(g *group, nearest []overlay.ID, ok bool) {
 	s.looking, s.at = false, 0
 	closer := n.closer(g, nearest)
 	switch {
-	case g.place.top && n.publishes(g):
+	case g.place.top && n.publishes(g) && !n.cfg.Leaf:
 		n.nameRoot(g, closer, ok)
 	case g.place.top && len(closer) == 0:
 		n.keepTop(g)

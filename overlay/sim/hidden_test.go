@@ -46,3 +46,44 @@ func TestUndialable(t *testing.T) {
 		}
 	}
 }
+
+// Where NATs let holes be punched, the undialable are reached, later than others;
+// who cannot be dialled and has no such NAT is reached by those who can be, whom it
+// calls back.
+func TestPunching(t *testing.T) {
+	ids := append(names(30), "cone", "crown", "strict")
+	w := newWorld(sim.Config[note]{
+		Undialable: func(id overlay.ID) bool { return id[0] != 'n' },
+		Punches:    func(id overlay.ID) bool { return id[0] == 'c' },
+	}, plain, ids...)
+	w.send("cone", "crown", 1)
+	w.send("cone", "strict", 2)
+	w.send("n00001", "strict", 3)
+	w.Run(10 * time.Second)
+	if got := w.toys["crown"].got; !slices.Equal(got, []note{1}) {
+		t.Errorf("through two holes %v arrived, want 1", got)
+	}
+	if got := w.toys["strict"].got; !slices.Equal(got, []note{3}) {
+		t.Errorf("it got %v, want 3 from who can be dialled, and nothing through a hole", got)
+	}
+	if gone := w.toys["cone"].gone; !slices.Equal(gone, []overlay.ID{"strict"}) {
+		t.Errorf("lost %v, want the one that no hole leads to", gone)
+	}
+}
+
+// Who cannot be dialled and comes before everybody goes on looking until there is
+// somebody.
+func TestTheUndialableGoOnLooking(t *testing.T) {
+	w := newWorld(sim.Config[note]{
+		Tables:     sim.Tables{Joined: true},
+		Undialable: func(id overlay.ID) bool { return id == "early" },
+	}, plain, "early")
+	w.Run(time.Second)
+	for _, id := range names(30) {
+		w.Add(id, func(ep *sim.Endpoint[note]) sim.Host[note] { return newToy(ep) })
+	}
+	w.Run(5 * time.Minute)
+	if near := w.toys["early"].net.Closest(key(1), 40); len(near) == 0 {
+		t.Error("it knows nobody")
+	}
+}

@@ -108,17 +108,26 @@ func (n *Net[M]) uplink(a int32, size int) time.Duration {
 // connect makes the connection that a's first message to b needs.
 func (n *Net[M]) connect(a, b int32) int {
 	believed := n.holds(a, b)
-	if !n.reach(a, b) || n.nodes[b].hidden {
+	if !n.reach(a, b) || !n.dialable(a, b) {
 		return n.connectInVain(a, b, believed)
 	}
 	l := link{peer: b, life: n.nodes[b].life}
 	if !believed {
 		n.counts.Dials++
 		l.last = n.now + n.rtt(a, b) + n.delay(a, b, 1<<63)
+		if n.nodes[b].hidden {
+			l.last += 2 * n.rtt(a, b)
+		}
 	}
 	n.setLink(b, link{peer: a, life: n.nodes[a].life})
 	n.meet(a, b)
 	return n.setLink(a, l)
+}
+
+// dialable reports whether a connection from a to b comes about, should both be up.
+func (n *Net[M]) dialable(a, b int32) bool {
+	x, y := &n.nodes[a], &n.nodes[b]
+	return !y.hidden || n.cfg.Punches != nil && (!x.hidden || x.holes && y.holes)
 }
 
 // connectInVain: a either still believes in a connection that is broken and

@@ -37,6 +37,10 @@ type Config[M any] struct {
 	// Undialable, if set, is asked once for each node. Nobody can connect to such
 	// a node and no table holds it; what it connects to itself reaches it.
 	Undialable func(overlay.ID) bool
+	// Punches, if set, is asked once for each node that is undialable: whether its
+	// NAT lets holes be punched. Introduced by a relay, such nodes can connect to each
+	// other, and the dialable ones to every undialable one, in three times the time.
+	Punches func(overlay.ID) bool
 
 	// Number, if set, guesses from an ID how many were added before it, which
 	// saves the network looking that up for each message. A guess may be wrong.

@@ -56,6 +56,7 @@ type node[M any] struct {
 	side   int32
 	alive  bool
 	hidden bool // nobody can dial it
+	holes  bool // but through a hole punched in its NAT
 	flags  flags
 }
 
@@ -76,6 +77,7 @@ func (n *Net[M]) admit(id overlay.ID) int32 {
 		nd.upload = n.cfg.UploadOf(id)
 	}
 	nd.hidden = n.cfg.Undialable != nil && n.cfg.Undialable(id)
+	nd.holes = nd.hidden && n.cfg.Punches != nil && n.cfg.Punches(id)
 	n.nodes = append(n.nodes, nd)
 	n.pos = append(n.pos, pos)
 	n.full = append(n.full, 0)

@@ -221,6 +221,11 @@ const (
 // refresh tries the disconnected peers again, gives some up and fills what
 // has room.
 func (n *Net[M]) refresh(a int32) {
+	if n.lost(a) {
+		n.nodes[a].flags &^= refreshDue
+		n.join(a, true)
+		return
+	}
 	left := 0
 	for _, p := range slices.Clone(n.nodes[a].table.peers) {
 		switch {

@@ -179,7 +179,14 @@ func (n *Net[M]) join(a int32, again bool) {
 	}
 	n.refill(a)
 	n.routesAt(a, n.now+took)
+	if n.lost(a) {
+		n.refreshLater(a)
+	}
 }
+
+// lost reports whether a found nobody and nobody will find it: it has to go on
+// looking itself.
+func (n *Net[M]) lost(a int32) bool { return n.nodes[a].hidden && len(n.nodes[a].table.peers) == 0 }
 
 // refill walks into each bucket that has room, after a walk toward the own key.
 // What that found to be the whole of a bucket needs no walk.

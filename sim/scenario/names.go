@@ -76,6 +76,8 @@ var measures = []measure{
 	{"busiest_requests_per_round", "joins and probes at one node"},
 	{"roots", "nodes that take themselves for the first feed's root"},
 	{"detached", "members without a way to the top"},
+	{"hidden_roots", "roots that nobody can dial"},
+	{"hidden_parents", "nodes with children that nobody can dial but through holes"},
 	{"wall_s", "the run itself"},
 	{"peak_rss_mib", ""},
 }

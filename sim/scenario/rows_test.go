@@ -53,6 +53,9 @@ var rows = []struct {
 		{"control_1_feed", 0.5, 0.5}, {"control_5000_feeds", 0.6, 0.5}, {"control_growth", 2, 2}, {"neighbours_max", 39, 39},
 	}, nil},
 	{"droppers", Config{Nodes: 500, Seed: 1}, nil, []bar{{"random_within_5s", 0.9999, 0.9999}, {"random_within_60s", 1, 1}, {"interior_within_10s", 0.995, 0.999}}},
+	{"nat", Config{Nodes: 300, Seed: 1, WarmUp: 2 * time.Minute}, []bar{
+		{"detached", 0, 0}, {"hidden_roots", 0, 0}, {"children_group_max", 16, 16}, {"delay_p99_s", 1, 0.5},
+	}, []bar{{"coverage", 1, 1}, {"coverage_5s", 0.999, 0.999}}},
 	{"feeds", Config{Nodes: 100, Seed: 1, Feeds: 30, Span: 2 * time.Minute}, []bar{{"children_max", 64, 64}},
 		[]bar{{"coverage", 1, 1}, {"heavy_coverage", 1, 1}, {"heavy_feeds", 30, 30}}},
 	{"imc05", Config{Nodes: 200, Seed: 1, Span: 40 * time.Minute}, []bar{

@@ -64,7 +64,7 @@ type Scenario struct {
 // All lists the scenarios.
 func All() []Scenario {
 	return []Scenario{
-		static, serial, groups, churn, kill, repair, idle, droppers, feeds, imc05,
+		static, serial, groups, churn, kill, repair, idle, droppers, nat, feeds, imc05,
 	}
 }
 
