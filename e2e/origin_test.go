@@ -44,9 +44,19 @@ type request struct {
 // newOrigin serves over https with a certificate of its own authority, or over
 // plain http.
 func newOrigin(t testing.TB, host string, secure bool) *origin {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveOrigin(t, host, secure, l)
+}
+
+func serveOrigin(t testing.TB, host string, secure bool, l net.Listener) *origin {
 	o := &origin{host: host, docs: map[string]string{}}
 	srv := httptest.NewUnstartedServer(o)
-	srv.Config.ErrorLog = nil
+	srv.Listener.Close()
+	srv.Listener, srv.Config.ErrorLog = l, nil
 	o.addr = srv.Listener.Addr().String()
 	_, port, _ := net.SplitHostPort(o.addr)
 	if secure {

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/feedtree/feedtree/overlay/kad"
 )
 
 var binary string // the command, built once by TestMain
@@ -70,7 +72,12 @@ func (b *buffer) String() string {
 // fails.
 func start(t testing.TB, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary, args...), log: &buffer{}, done: make(chan struct{})}
+	return launch(t, exec.Command(binary, args...), env)
+}
+
+func launch(t testing.TB, cmd *exec.Cmd, env []string) *process {
+	t.Helper()
+	p := &process{cmd: cmd, log: &buffer{}, done: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -84,7 +91,7 @@ func start(t testing.TB, env []string, args ...string) *process {
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
-			t.Logf("log of feedtree %s:\n%s", strings.Join(args, " "), tail(p.log.String(), 40))
+			t.Logf("log of %s:\n%s", strings.Join(cmd.Args, " "), tail(p.log.String(), 40))
 		}
 	})
 	return p
@@ -134,7 +141,8 @@ type proxy struct {
 	env    []string
 	data   string
 	listen string
-	addr   string // a full multiaddr others bootstrap from
+	client *http.Client // nil: any
+	addr   string       // a full multiaddr others bootstrap from
 }
 
 // swarm starts proxies that know each other through the first.
@@ -191,6 +199,7 @@ type status struct {
 	Addrs   []string          `json:"addrs"`
 	Peers   int               `json:"peers"`
 	Refused map[string]uint64 `json:"refused"`
+	Reach   kad.Reach         `json:"reach"`
 	Feeds   []feedStatus      `json:"feeds"`
 	Health  health            `json:"health"`
 }
@@ -226,9 +235,16 @@ func (f feedStatus) childCount() int {
 
 var client = &http.Client{Timeout: 10 * time.Second}
 
+func (p *proxy) reader() *http.Client {
+	if p.client != nil {
+		return p.client
+	}
+	return client
+}
+
 func (p *proxy) status() (status, error) {
 	var st status
-	resp, err := client.Get("http://" + p.listen + "/api/v1/status")
+	resp, err := p.reader().Get("http://" + p.listen + "/api/v1/status")
 	if err != nil {
 		return st, err
 	}
@@ -251,7 +267,7 @@ func (p *proxy) feed(url string) (feedStatus, bool) {
 
 // get reads a path of the proxy's as any reader would.
 func (p *proxy) get(path string) (code int, body string) {
-	resp, err := client.Get("http://" + p.listen + path)
+	resp, err := p.reader().Get("http://" + p.listen + path)
 	if err != nil {
 		return 0, err.Error()
 	}

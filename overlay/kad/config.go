@@ -67,6 +67,8 @@ type Config struct {
 	// puts something between it and the network.
 	HostOptions []libp2p.Option
 
+	deaf bool // tests: let in only whom a relay introduces
+
 	// Log gets what a person running the node wants to know. Nil: nothing.
 	Log *slog.Logger
 }

@@ -43,6 +43,27 @@
 // address that turns out to belong to another network is disconnected. Only
 // Ed25519 identities are let in; their public key is the peer ID.
 //
+// # Reachability
+//
+// [Node.Reach] says whether others can dial the node. AutoNAT v2 finds out by
+// trying, which takes two others, or minutes. Until then a node that others see at
+// an address not its own counts as private, and one that somebody outside called
+// unasked as public: in a network of three, all know within seconds. A router that
+// speaks UPnP or NAT-PMP is asked to forward the ports.
+//
+// A private node is a client of the DHT, so it is in no routing table and the root
+// of nothing; see [Node.Reachable]. It reserves a place at two relays, which are
+// the public nodes of the network, each for 64 others; they relay for members only,
+// two minutes or 128 KiB at a time. A relay introduces: the two then punch a hole,
+// or the private one calls the other back. No frame travels over a relay. A link
+// that breaks at the limit, in the middle of whatever it carries, is worth less than
+// none; where no hole can be punched, Send fails as if the peer were gone, and the
+// tree finds a way over public nodes.
+//
+// Where nobody can be dialled, private nodes that are connected stand in: each
+// serves the DHT and may be a root, until somebody is found who can be dialled. So
+// two nodes behind NATs go on when the node that introduced them is gone.
+//
 // # What kad-dht leaves to us
 //
 // A node can be connected and yet have an empty table for minutes, when the one

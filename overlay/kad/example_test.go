@@ -34,7 +34,7 @@ func (a app) Routes() {
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	local := kad.Config{Network: "example", Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"}, NoMDNS: true, NoNAT: true}
+	local := kad.Config{Network: "example", Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"}, NoMDNS: true, NoNAT: true, NoRendezvous: true}
 
 	receiver := newApp()
 	first, err := kad.New(local)

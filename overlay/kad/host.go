@@ -37,7 +37,7 @@ const (
 )
 
 // newHost makes the libp2p host. It does not listen yet.
-func newHost(s *settings, count *counters) (host.Host, error) {
+func newHost(s *settings, r *reach, count *counters) (host.Host, error) {
 	conns, err := connmgr.NewConnManager(connsLow, connsHigh)
 	if err != nil {
 		return nil, err
@@ -54,14 +54,13 @@ func newHost(s *settings, count *counters) (host.Host, error) {
 		libp2p.Transport(tcp.NewTCPTransport),
 		libp2p.ConnectionManager(conns),
 		libp2p.ResourceManager(resources),
-		libp2p.ConnectionGater(gate{count}),
+		libp2p.ConnectionGater(gate{count, s.deaf}),
 		libp2p.WithDialTimeout(dialPatience),
 		libp2p.SwarmOpts(swarm.WithDialRanker(quicFirst), swarm.WithDialTimeoutLocal(dialPatienceLocal)),
 		libp2p.DisableMetrics(),
 	}
 	if !s.NoNAT {
-		options = append(options, libp2p.NATPortMap(), libp2p.EnableAutoNATv2(),
-			libp2p.EnableRelay(), libp2p.EnableHolePunching())
+		options = append(options, r.options()...)
 	}
 	return libp2p.New(append(options, s.HostOptions...)...)
 }
@@ -148,7 +147,10 @@ func allowed(p peer.ID) bool {
 }
 
 // gate lets in Ed25519 identities only.
-type gate struct{ count *counters }
+type gate struct {
+	count *counters
+	deaf  bool // nobody who calls by himself
+}
 
 func (g gate) allows(p peer.ID) bool {
 	ok := allowed(p)
@@ -160,7 +162,9 @@ func (g gate) allows(p peer.ID) bool {
 
 func (g gate) InterceptPeerDial(p peer.ID) bool             { return g.allows(p) }
 func (g gate) InterceptAddrDial(peer.ID, ma.Multiaddr) bool { return true }
-func (g gate) InterceptAccept(network.ConnMultiaddrs) bool  { return true }
+func (g gate) InterceptAccept(c network.ConnMultiaddrs) bool {
+	return !g.deaf || relayed(c.RemoteMultiaddr())
+}
 func (g gate) InterceptUpgraded(network.Conn) (bool, control.DisconnectReason) {
 	return true, 0
 }

@@ -244,8 +244,12 @@ func (n *Node) follow(sub event.Subscription) {
 
 func (n *Node) see(e any) {
 	switch e := e.(type) {
-	case event.EvtLocalReachabilityChanged:
-		n.private.Store(e.Reachability == network.ReachabilityPrivate)
+	case event.EvtHostReachableAddrsChanged:
+		n.reach.told(e)
+	case event.EvtAutoRelayAddrsUpdated:
+		n.reach.reserved(e)
+	case event.EvtPeerIdentificationCompleted:
+		n.reach.identified(e)
 	case event.EvtPeerConnectednessChanged:
 		if n.dht.RoutingTable().Find(e.Peer) != "" {
 			n.table.touch()
@@ -255,6 +259,7 @@ func (n *Node) see(e any) {
 		}
 		if e.Connectedness == network.NotConnected && n.host.Network().Connectedness(e.Peer) == network.NotConnected {
 			n.disconnected(e.Peer)
+			n.reach.parted(e.Peer)
 		}
 	}
 }
@@ -262,6 +267,8 @@ func (n *Node) see(e any) {
 func (n *Node) subscribe() (event.Subscription, error) {
 	return n.host.EventBus().Subscribe([]any{
 		new(event.EvtPeerConnectednessChanged),
-		new(event.EvtLocalReachabilityChanged),
+		new(event.EvtHostReachableAddrsChanged),
+		new(event.EvtAutoRelayAddrsUpdated),
+		new(event.EvtPeerIdentificationCompleted),
 	}, eventbus.Name("feedtree"), eventbus.BufSize(256))
 }

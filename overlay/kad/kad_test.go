@@ -101,7 +101,7 @@ func quiet(t testing.TB, c Config) Config {
 	if c.Network == "" {
 		c.Network = "test"
 	}
-	c.NoMDNS, c.NoNAT = true, true
+	c.NoMDNS, c.NoNAT, c.NoRendezvous = true, true, true
 	if os.Getenv("KAD_LOG") != "" {
 		c.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
@@ -110,8 +110,13 @@ func quiet(t testing.TB, c Config) Config {
 
 func start(t testing.TB, c Config) (*Node, *seen) {
 	t.Helper()
+	return begin(t, quiet(t, c))
+}
+
+func begin(t testing.TB, c Config) (*Node, *seen) {
+	t.Helper()
 	in := newSeen()
-	n, err := New(quiet(t, c))
+	n, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	dht "github.com/libp2p/go-libp2p-kad-dht"
+	"github.com/libp2p/go-libp2p/core/event"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
 
 	"github.com/feedtree/feedtree/overlay"
 )
@@ -43,7 +44,7 @@ type Node struct {
 	table   *table
 	links   *links
 	learned learned
-	private atomic.Bool // AutoNAT found that nobody can dial us
+	reach   *reach
 	count   counters
 	life
 }
@@ -75,11 +76,12 @@ func New(c Config) (*Node, error) {
 	}
 	n.outs.Add(1) // until Close waits
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	if n.host, err = newHost(set, &n.count); err != nil {
+	n.reach = newReach(n)
+	if n.host, err = newHost(set, n.reach, &n.count); err != nil {
 		n.cancel()
 		return nil, fmt.Errorf("overlay: %w", err)
 	}
-	mode := dht.ModeAutoServer // a server until AutoNAT finds that nobody can dial us
+	mode := dht.ModeAutoServer // a server until nobody seems to be able to dial us
 	if set.Client {
 		mode = dht.ModeClient
 	}
@@ -110,12 +112,19 @@ func (n *Node) Start(ctx context.Context, in Inbound) error {
 	if err != nil {
 		return fmt.Errorf("overlay: %w", err)
 	}
-	n.host.Network().Notify(&network.NotifyBundle{ConnectedF: n.vet})
+	if n.reach.tell, err = n.host.EventBus().Emitter(new(event.EvtLocalReachabilityChanged), eventbus.Stateful); err != nil {
+		return errors.Join(fmt.Errorf("overlay: %w", err), sub.Close())
+	}
+	n.host.Network().Notify(&network.NotifyBundle{
+		ConnectedF:    func(_ network.Network, c network.Conn) { n.reach.opened(c); n.vet(c) },
+		DisconnectedF: func(_ network.Network, c network.Conn) { n.reach.closed(c) },
+	})
 	n.host.SetStreamHandler(n.set.treeProtocol(), n.accept)
 	if err := errors.Join(ctx.Err(), listen(n.host, n.set)); err != nil {
 		return errors.Join(fmt.Errorf("overlay: %w", err), sub.Close())
 	}
 	n.goes(func() { n.follow(sub) })
+	n.goes(func() { n.reach.judge(n.ctx) })
 	for _, f := range []func(){n.announce, n.kick, n.look, n.recall} {
 		n.goes(f)
 	}
@@ -129,10 +138,6 @@ func (n *Node) Start(ctx context.Context, in Inbound) error {
 	}
 	return nil
 }
-
-// Reachable reports whether others may dial the node, as far as is known: a node
-// that cannot be dialled is no root and no parent.
-func (n *Node) Reachable() bool { return !n.set.Client && !n.private.Load() }
 
 // Close sends what is queued, as long as neighbours take it at once, and ends the
 // node within two seconds. A callback that blocks for longer makes it return an

@@ -70,7 +70,7 @@ func (n *Node) closeDead(conns []network.Conn) {
 // new streams on it for half a minute. The end of a handshake is acknowledged at
 // once by a live peer, so a new connection on which nothing more arrives is
 // suspect.
-func (n *Node) vet(_ network.Network, conn network.Conn) {
+func (n *Node) vet(conn network.Conn) {
 	q := quicOf(conn)
 	if q == nil || conn.Stat().Direction != network.DirInbound {
 		return

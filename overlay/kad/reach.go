@@ -36,7 +36,7 @@ type Reach struct {
 // Links counts the peers connected, each by the best connection to it.
 type Links struct {
 	Direct  int `json:"direct"`
-	Punched int `json:"punched"` // direct, through holes in both NATs
+	Punched int `json:"punched"` // direct too, after a relay had introduced the two
 	Relayed int `json:"relayed"` // introduced, and no hole punched yet: no frames go this way
 }
 
@@ -73,16 +73,21 @@ func (n *Node) Conns() []Conn {
 		if n.member(c.RemotePeer()) {
 			all = append(all, Conn{
 				Peer: c.RemotePeer().String(), Addr: c.RemoteMultiaddr().String(),
-				Kind: kindOf(c), Inbound: c.Stat().Direction == network.DirInbound,
+				Kind: n.reach.kindOf(c), Inbound: c.Stat().Direction == network.DirInbound,
 			})
 		}
 	}
 	return all
 }
 
-func kindOf(c network.Conn) Kind {
+func (r *reach) kindOf(c network.Conn) Kind {
 	if c.Stat().Limited || relayed(c.RemoteMultiaddr()) {
 		return Relayed
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.punched[c.RemotePeer()] {
+		return Punched
 	}
 	return Direct
 }
@@ -117,18 +122,24 @@ func countLinks(conns []Conn) (l Links) {
 
 // Reach returns how the node and others reach each other now.
 func (n *Node) Reach() Reach {
-	r := Reach{
-		State: Unknown, Dialled: []string{}, Vain: []string{}, Relays: []string{},
-		Links:      countLinks(n.Conns()),
+	r := n.reach
+	links := countLinks(n.Conns())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := Reach{
+		State: r.posture.state, StandIn: r.posture.standIn, Mapped: r.maps(),
+		Dialled: texts(r.tried.Reachable), Vain: texts(r.tried.Unreachable), Relays: []string{},
+		Relaying: !n.set.NoNAT && r.posture.state == Public, Links: links,
 		Rendezvous: Rendezvous{Off: n.set.NoRendezvous},
 	}
-	if n.private.Load() {
-		r.State = Private
-	}
-	for _, addr := range n.host.Addrs() {
-		if p, err := addr.ValueForProtocol(ma.P_P2P); err == nil && relayed(addr) && !slices.Contains(r.Relays, p) {
-			r.Relays = append(r.Relays, p)
+	for _, addr := range r.relays {
+		if p, err := addr.ValueForProtocol(ma.P_P2P); err == nil && !slices.Contains(out.Relays, p) {
+			out.Relays = append(out.Relays, p)
 		}
 	}
-	return r
+	return out
 }
+
+// Reachable reports whether the node counts as one that others may dial: one that
+// does not is no root. It does so until it knows better.
+func (n *Node) Reachable() bool { return !n.set.Client && n.reach.now().serves() }

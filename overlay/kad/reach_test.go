@@ -8,7 +8,7 @@ import (
 
 // Programs find every field of a node's reach, those without a value too.
 func TestReachOfANewNode(t *testing.T) {
-	n, _ := start(t, Config{NoRendezvous: true})
+	n, _ := start(t, Config{})
 	r := n.Reach()
 	if r.State != Unknown || !r.Rendezvous.Off {
 		t.Errorf("%+v: nobody has tried to dial it, and it may not ask the public DHT", r)

@@ -107,9 +107,9 @@ func TestGhost(t *testing.T) {
 	if len(conns) != 1 || conns[0].Stat().Direction != network.DirInbound {
 		t.Fatalf("connections: %v", conns)
 	}
-	b.vet(nil, conns[0]) // a live one stays
+	b.vet(conns[0]) // a live one stays
 	w.cut()
-	b.vet(nil, conns[0])
+	b.vet(conns[0])
 	within(t, 10*time.Second, "the dead connection is closed", conns[0].IsClosed)
 }
 
