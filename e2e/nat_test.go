@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,17 @@ func household(t testing.TB, namespace string, o *origin, flags ...string) *prox
 		return true
 	})
 	return p
+}
+
+// addrAt is the proxy's address that begins so.
+func (p *proxy) addrAt(prefix string) string {
+	p.t.Helper()
+	st, err := p.status()
+	i := slices.IndexFunc(st.Addrs, func(a string) bool { return strings.HasPrefix(a, prefix) })
+	if err != nil || i < 0 {
+		p.t.Fatalf("no address %s… in %v, %v", prefix, st.Addrs, err)
+	}
+	return st.Addrs[i]
 }
 
 func (p *proxy) reach() kad.Reach {
@@ -86,7 +98,7 @@ func (s *atSea) publish() {
 	s.push("first")
 	s.origin.set("/signed.xml", s.feed.String())
 	args := []string{"publish", "--watch", "--ttl", "1m", "--url", s.feed.url, "--file", s.file, "--key", s.key, "--data", "", "--no-rendezvous"}
-	startIn(s.t, s.here, s.origin.env(), slices.Concat(args, s.origin.resolve(), s.join)...)
+	startIn(s.t, s.here, s.origin.env(), slices.Concat(args, s.origin.resolve(), s.join, []string{"--bootstrap", s.a.addrAt("/ip4/192.168.1.2/udp")})...)
 	for _, p := range []*proxy{s.a, s.b, s.hub} {
 		p.ask(s.feed.url)
 	}
@@ -126,13 +138,15 @@ func TestBehindTwoNATs(t *testing.T) {
 	t.Logf("reachability known and relays found after %v", time.Since(begin).Round(time.Millisecond))
 	s.publish()
 	s.read("pushed", s.push("pushed"), 2*time.Second)
-	eventually(t, time.Minute, "a hole is punched", func() bool { return s.b.reach().Links.Punched > 0 })
+	eventually(t, time.Minute, "a hole is punched, and the publisher is known next door", func() bool {
+		return s.b.reach().Links.Punched > 0 && s.a.reach().Links.Direct > 1
+	})
 	t.Logf("hole punched %v after the start", time.Since(begin).Round(time.Millisecond))
 
 	s.hub.kill()
 	for i := range 4 {
 		guid := fmt.Sprint("alone-", i)
-		s.read(guid, s.push(guid), 5*time.Second)
+		s.read(guid, s.push(guid), 10*time.Second)
 	}
 	if !*figures {
 		return // that a connection fell silent takes half a minute to be seen
@@ -140,5 +154,5 @@ func TestBehindTwoNATs(t *testing.T) {
 	eventually(t, 2*time.Minute, "they stand in for the node that is gone", func() bool {
 		return s.b.reach().StandIn
 	})
-	s.read("adrift", s.push("adrift"), 5*time.Second)
+	s.read("adrift", s.push("adrift"), 10*time.Second)
 }

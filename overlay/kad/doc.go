@@ -36,6 +36,13 @@
 //     others say about a third party enters the routing table unasked.
 //  7. No callback comes after Close.
 //
+// # Coming back
+//
+// Every second the node looks at the clocks, at the interfaces and at whether
+// anybody is connected. After a sleep, on another network or with everybody lost it
+// pings every connection, starts mDNS anew, and calls bootstrap peers and those met
+// before at once, instead of after up to a minute.
+//
 // # Networks
 //
 // Every protocol id and the mDNS service carry [Config.Network], so nodes of

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/event"
@@ -118,7 +119,11 @@ func (n *Node) pursue(info peer.AddrInfo) {
 				wait = min(2*wait, retryLast)
 			}
 		}
-		if !n.pause(pause) {
+		on, woken := n.rest(pause)
+		if woken {
+			wait = retryFirst
+		}
+		if !on {
 			return
 		}
 	}
@@ -132,34 +137,68 @@ func (n *Node) meetWithin(patience time.Duration, info peer.AddrInfo) error {
 
 // pause waits and reports whether the node lives on.
 func (n *Node) pause(d time.Duration) bool {
+	on, _ := n.rest(d)
+	return on
+}
+
+// rest waits, or until it is time to look at once. It reports whether the node lives
+// on, and whether it was woken.
+func (n *Node) rest(d time.Duration) (on, woken bool) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
+		return true, false
+	case <-n.woken.wait():
+		return true, true
 	case <-n.ctx.Done():
-		return false
+		return false, false
 	}
 }
 
-// recall tries the remembered peers, a few at a time, until enough are found. As
-// long as nobody is, it tries them again.
+// recall tries the peers of earlier runs, and later those met since, a few at a
+// time, until enough are found. As long as nobody is, it tries them again.
 func (n *Node) recall() {
 	infos := remembered(n.set.Remembered)
-	for wait := retryFirst; len(infos) > 0; wait = min(2*wait, retryLast) {
+	for wait, since := retryFirst, time.Now(); ; wait = min(2*wait, n.patience(since)) {
 		rand.Shuffle(len(infos), func(i, j int) { infos[i], infos[j] = infos[j], infos[i] })
 		for i := 0; i < len(infos) && n.dht.RoutingTable().Size() < enoughPeers; i += rememberedAtOnce {
 			n.meetAll(infos[i:min(i+rememberedAtOnce, len(infos))])
 		}
-		if !n.pause(wait) {
+		on, woken := n.rest(wait)
+		for on && len(n.Connected()) > 0 {
+			infos = latest(remembered(n.Peers()), infos)
+			wait, since = retryFirst, time.Now()
+			on, woken = n.rest(lookAfter)
+		}
+		if woken {
+			wait, since = retryFirst, time.Now()
+		}
+		if !on {
 			return
 		}
-		for n.dht.RoutingTable().Size() > 0 {
-			if !n.pause(lookAfter) {
-				return
-			}
+	}
+}
+
+// patience is how long to wait at most before peers are tried again.
+func (n *Node) patience(since time.Time) time.Duration {
+	if time.Since(since) < lostFor {
+		return retryLost
+	}
+	return retryLast
+}
+
+// latest puts those met now in front of those met before, within bounds.
+func latest(now, before []peer.AddrInfo) []peer.AddrInfo {
+	for _, b := range before {
+		if len(now) >= maxRemembered {
+			break
+		}
+		if !slices.ContainsFunc(now, func(i peer.AddrInfo) bool { return i.ID == b.ID }) {
+			now = append(now, b)
 		}
 	}
+	return now
 }
 
 func (n *Node) meetAll(infos []peer.AddrInfo) {

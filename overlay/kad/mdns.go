@@ -1,6 +1,8 @@
 package kad
 
 import (
+	"sync"
+
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
@@ -30,11 +32,40 @@ func (m neighbourhood) HandlePeerFound(info peer.AddrInfo) {
 	}
 }
 
-// announceLocally starts mDNS. A machine without multicast does without.
-func (n *Node) announceLocally() func() error {
-	service := mdns.NewMdnsService(n.host, n.set.mdnsService(), neighbourhood{n, make(chan struct{}, 16)})
-	if err := service.Start(); err != nil {
+// announcement is what of this node the local network hears.
+type announcement struct {
+	mu      sync.Mutex
+	service mdns.Service // nil: nothing
+	closed  bool
+}
+
+// announceLocally starts mDNS, anew if it runs: it listens on the interfaces that
+// there are at that moment. A machine without multicast does without.
+func (n *Node) announceLocally() {
+	if n.set.NoMDNS || len(n.set.listen) == 0 {
+		return
+	}
+	a := &n.local
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return
+	}
+	if a.service != nil {
+		_ = a.service.Close()
+	}
+	a.service = mdns.NewMdnsService(n.host, n.set.mdnsService(), neighbourhood{n, make(chan struct{}, 16)})
+	if err := a.service.Start(); err != nil {
 		n.set.Log.Warn("cannot look for nodes on the local network; other ways of finding peers still work", "err", err)
 	}
-	return service.Close
+}
+
+func (a *announcement) end() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	if a.service == nil {
+		return nil
+	}
+	return a.service.Close()
 }

@@ -25,6 +25,7 @@ type reach struct {
 
 	mu      sync.Mutex
 	posture posture
+	local   string                  // the addresses that the posture is for
 	called  map[string]bool         // connections, by ID, that somebody outside made to us
 	seenAs  map[string]ma.Multiaddr // by connection: the address the other end sees
 	punched map[peer.ID]bool        // introduced by a relay; true once there is a direct connection
@@ -212,22 +213,31 @@ func (r *reach) judge(ctx context.Context) {
 	defer r.tell.Close()
 	ticker := time.NewTicker(judgeEvery)
 	defer ticker.Stop()
+	w := watch{last: time.Now(), local: localAddrs()}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
-			r.settle(now)
+		case <-ticker.C:
 		}
+		now := time.Now() // the ticker's may be old
+		if why := w.look(now, localAddrs(), len(r.node.Connected()) > 0); why != "" {
+			r.node.wakeUp(why)
+		}
+		r.settle(now, w.local)
 	}
 }
 
 // settle draws the conclusion and tells it, if it is another than before.
-func (r *reach) settle(now time.Time) {
+func (r *reach) settle(now time.Time, local string) {
 	f, known := r.facts(), r.node.someoneDialable()
 	r.mu.Lock()
 	before := r.posture
-	r.posture = before.next(f.verdict(), known, now)
+	v := f.verdict()
+	if v == Unknown && local == r.local { // nobody is there to ask, and nothing has changed
+		v = before.state
+	}
+	r.posture, r.local = before.next(v, known, now), local
 	after := r.posture
 	r.mu.Unlock()
 	if after.state == before.state && after.standIn == before.standIn {

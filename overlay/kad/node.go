@@ -45,6 +45,8 @@ type Node struct {
 	links   *links
 	learned learned
 	reach   *reach
+	local   announcement
+	woken   alarm // rings when waiting makes no sense any more
 	count   counters
 	life
 }
@@ -56,7 +58,6 @@ type life struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	outs   sync.WaitGroup // watchers of outbound streams
-	mdns   func() error
 
 	mu      sync.Mutex
 	started bool
@@ -133,9 +134,7 @@ func (n *Node) Start(ctx context.Context, in Inbound) error {
 			n.goes(func() { n.pursue(info) })
 		}
 	}
-	if !n.set.NoMDNS && len(n.set.listen) > 0 {
-		n.mdns = n.announceLocally()
-	}
+	n.announceLocally()
 	return nil
 }
 
@@ -157,10 +156,7 @@ func (n *Node) Close() error {
 	n.cancel()
 	var errs []error
 	ended := waitFor(func() {
-		if n.mdns != nil {
-			errs = append(errs, n.mdns())
-		}
-		errs = append(errs, n.dht.Close(), n.host.Close())
+		errs = append(errs, n.local.end(), n.dht.Close(), n.host.Close())
 		n.work.Wait()
 	}, limit)
 	if !ended {
