@@ -128,6 +128,8 @@
 //	feedtree_origin_requests_total        requests sent to sites, each hop of a redirect being one
 //	feedtree_origin_bytes_total           bytes of the bodies that came back
 //	feedtree_outcomes_heard_total         polls by others and words of publishers: requests spared here
+//	feedtree_week_requests, _week_alone_requests, _week_bytes, _week_tree_bytes, _week_alone_bytes
+//	                                      what the feeds cost their sites in a week, and would have alone
 //	feedtree_items_total{trust}           items that were new or changed, by why they are believed
 //	feedtree_items                        items held
 //	feedtree_feeds{role}                  feeds by what the node does: volunteer, subscriber, local, publisher

@@ -31,7 +31,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	s := g.overall()
 	w := scrape{out}
 	w.node(s)
-	w.feeds(s.Feeds)
+	takeCensus(s.Feeds).tell(w)
 	w.effort(s.Volunteering)
 	for code, n := range g.served.add(nil) {
 		w.add(prometheus.CounterValue, "reader_requests_total", "Requests of readers for feeds, by how they were answered.", float64(n), "code", code)
@@ -103,55 +103,6 @@ func metricName(name string) string {
 		}
 	}
 	return string(b)
-}
-
-// feeds tells of all feeds together.
-func (w scrape) feeds(all []feedtree.FeedStatus) {
-	roles := map[feedtree.Role]int{feedtree.RoleVolunteer: 0, feedtree.RoleSubscriber: 0, feedtree.RoleLocal: 0, feedtree.RolePublisher: 0}
-	places := map[string]int{"root": 0, "inside": 0, "leaf": 0, "detached": 0}
-	refused := map[string]uint64{}
-	items, failing, children, deepest := 0, 0, 0, 0
-	for _, f := range all {
-		roles[f.Role]++
-		items += f.Items
-		children += len(f.Children)
-		deepest = max(deepest, f.Depth)
-		if f.Failure != "" {
-			failing++
-		}
-		if f.Role != feedtree.RoleLocal {
-			places[whereIn(f)]++
-		}
-		for why, n := range f.Refused {
-			refused[why] += n
-		}
-	}
-	for role, n := range roles {
-		w.gauge("feeds", "Feeds followed, by what the node does for them.", float64(n), "role", string(role))
-	}
-	for where, n := range places {
-		w.gauge("trees", "Trees, by where this node is in them.", float64(n), "place", where)
-	}
-	for why, n := range refused {
-		w.gauge("feed_events_refused", "Events refused of the feeds that are followed now, by reason.", float64(n), "reason", why)
-	}
-	w.gauge("feeds_failing", "Feeds with which something is wrong now.", float64(failing))
-	w.gauge("items", "Items held.", float64(items))
-	w.gauge("tree_depth_max", "The most hops between this node and the top of a tree.", float64(deepest))
-	w.gauge("tree_children", "Nodes that this one hands events on to, over all trees.", float64(children))
-}
-
-// whereIn is where a node is in a feed's tree.
-func whereIn(f feedtree.FeedStatus) string {
-	switch {
-	case f.Root:
-		return "root"
-	case !f.Attached:
-		return "detached"
-	case len(f.Children) > 0:
-		return "inside"
-	}
-	return "leaf"
 }
 
 // effort tells what is done for others.

@@ -33,7 +33,7 @@ func TestMetrics(t *testing.T) {
 		Reach:   kad.Reach{State: kad.Private, Links: kad.Links{Direct: 2, Punched: 1}},
 		Health:  feedtree.Health{Store: "full", Ahead: -90 * time.Minute},
 		Feeds: []feedtree.FeedStatus{
-			{URL: "https://x.example/?token=" + secret, Title: secret, Role: feedtree.RoleLocal, Items: 3, Failure: "status 503"},
+			{URL: "https://x.example/?token=" + secret, Title: secret, Role: feedtree.RoleLocal, Items: 3, Failure: "status 503", Week: feedtree.Week{Requests: 4, AloneRequests: 40}},
 			{Role: feedtree.RoleSubscriber, Attached: true, Items: 4, Depth: 2, Children: []string{"a", "b"}, Refused: map[string]uint64{"from the future": 6}},
 			{Role: feedtree.RoleVolunteer, Root: true, Attached: true},
 		},
@@ -53,6 +53,7 @@ func TestMetrics(t *testing.T) {
 		`feedtree_items_total{trust="signed"} 5`, `feedtree_items 7`,
 		`feedtree_feeds{role="local"} 1`, `feedtree_feeds{role="publisher"} 0`, `feedtree_feeds_failing 1`,
 		`feedtree_refused_total{reason="tree: malformed"} 2`, `feedtree_feed_events_refused{reason="from the future"} 6`,
+		`feedtree_week_requests 4`, `feedtree_week_alone_requests 40`,
 		`feedtree_peers 3`, `feedtree_links{kind="punched"} 1`, `feedtree_reachable{state="private"} 1`,
 		`feedtree_trees{place="inside"} 1`, `feedtree_trees{place="root"} 1`, `feedtree_trees{place="leaf"} 0`,
 		`feedtree_tree_depth_max 2`, `feedtree_tree_children 2`, `feedtree_store_ok 0`,
