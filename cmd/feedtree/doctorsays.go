@@ -27,14 +27,14 @@ func (e *examined) proxy() checked {
 	var answered *answerError
 	switch {
 	case e.silence == nil:
-		f.State, f.Says = fine, fmt.Sprintf("It runs at %s/, since %s.", e.page, since(e.now, e.status.Since))
+		f.State, f.Says = fine, fmt.Sprintf("It runs at %s/, started %s.", e.page, when(e.now, e.status.Since))
 		if e.version != "" && e.version != version() {
 			f.State = note
 			f.Says += fmt.Sprintf(" It is %s; this command is %s.", e.version, version())
 			f.Do = "Restart it, so that the version installed runs."
 		}
 	case errors.Is(e.silence, errNotFeedtree), errors.As(e.silence, &answered):
-		f.State, f.Says = bad, fmt.Sprintf("At %s/ something answers that is no feedtree proxy of today: %v.", e.page, e.silence)
+		f.State, f.Says = bad, fmt.Sprintf("At %s/ something answers that is no feedtree proxy: %v.", e.page, e.silence)
 		f.Do = "If the proxy listens elsewhere, name it: feedtree doctor --listen ADDRESS. If another program has the address, give the proxy another one with --listen."
 	default:
 		f.State, f.Says = bad, fmt.Sprintf("No proxy answers at %s/ (%v). Readers get nothing.", e.page, rootCause(e.silence))
@@ -284,11 +284,17 @@ func adviceFor(f feedtree.FeedStatus) string {
 	return "It is asked again by itself. If a browser reaches it, see above for what is wrong here."
 }
 
-func since(now, t time.Time) string {
-	if d := now.Sub(t); d >= time.Minute && d < 48*time.Hour {
-		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s") + " ago"
+// when says it as people do.
+func when(now, t time.Time) string {
+	switch d := now.Sub(t); {
+	case d < time.Minute && d >= 0:
+		return "just now"
+	case d < 2*time.Hour && d >= 0:
+		return count(int(d/time.Minute), "minute") + " ago"
+	case d < 48*time.Hour && d >= 0:
+		return count(int(d/time.Hour), "hour") + " ago"
 	}
-	return t.Local().Format("2006-01-02 15:04")
+	return t.Local().Format("on 2 January 2006")
 }
 
 // count is "1 feed" or "2 feeds".
