@@ -143,6 +143,7 @@
 //	feedtree_volunteer_…                  what is done for others; volunteering is 0 while that is off
 //	feedtree_waiting                      posts that the node's goroutine has not come to
 //	feedtree_store_ok, _archive_bytes     whether what comes can be kept; what that takes on the disk
+//	feedtree_archive_damaged              places of it that are not as they were written
 //	feedtree_clock_ahead_seconds          of this machine's clock before those of sites
 //	feedtree_build_info{version}, _start_time_seconds
 //	feedtree_NAME_total                   each other counter of the status: frames, bytes, links, lookups, …

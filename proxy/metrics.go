@@ -41,6 +41,9 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 			w.gauge("archive_bytes", "What is kept, as it is on the disk.", float64(size))
 		}
 	}
+	if g.config.Damaged != nil {
+		w.gauge("archive_damaged", "Places where what is kept is not as it was written, found so far: they are not served.", float64(g.config.Damaged()))
+	}
 	w.add(prometheus.GaugeValue, "build_info", "1, for the version that runs.", 1, "version", g.config.Version)
 }
 

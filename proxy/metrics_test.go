@@ -38,7 +38,7 @@ func TestMetrics(t *testing.T) {
 			{Role: feedtree.RoleVolunteer, Root: true, Attached: true},
 		},
 	}
-	p := newProxy(n, Config{Version: "v1", Disk: func() (int64, error) { return 4096, nil }}, time.Now)
+	p := newProxy(n, Config{Version: "v1", Disk: func() (int64, error) { return 4096, nil }, Damaged: func() int { return 3 }}, time.Now)
 	for range 3 {
 		look(t, p, "/feed/https://example.org/feed.xml")
 	}
@@ -57,7 +57,7 @@ func TestMetrics(t *testing.T) {
 		`feedtree_peers 3`, `feedtree_links{kind="punched"} 1`, `feedtree_reachable{state="private"} 1`,
 		`feedtree_trees{place="inside"} 1`, `feedtree_trees{place="root"} 1`, `feedtree_trees{place="leaf"} 0`,
 		`feedtree_tree_depth_max 2`, `feedtree_tree_children 2`, `feedtree_store_ok 0`,
-		`feedtree_clock_ahead_seconds -5400`, `feedtree_archive_bytes 4096`, `feedtree_build_info{version="v1"} 1`,
+		`feedtree_clock_ahead_seconds -5400`, `feedtree_archive_bytes 4096`, `feedtree_archive_damaged 3`, `feedtree_build_info{version="v1"} 1`,
 		`feedtree_start_time_seconds 1e+09`, `feedtree_volunteering 0`,
 	} {
 		if !strings.Contains(body, want+"\n") {

@@ -47,6 +47,10 @@ type Config struct {
 	// told.
 	Disk func() (int64, error)
 
+	// Damaged returns in how many places what is kept was found damaged, for
+	// /metrics. Nil: it is not told.
+	Damaged func() int
+
 	// Version is what runs, in words, for /metrics and those who ask after it.
 	Version string
 

@@ -98,7 +98,7 @@ func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 	defer client.Close()
 	p := proxy.New(node, proxy.Config{
 		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Client: client, Store: data.archive, Polling: c.polling(), Log: log,
-		Disk: data.size, Version: version(),
+		Disk: data.size, Damaged: func() int { return len(data.archive.Damage()) }, Version: version(),
 	})
 	service{log: log, check: p.Check}.run(ctx)
 	log.Info("ready", "page", base+"/", "data", data.path, "peer", node.ID())

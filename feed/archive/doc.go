@@ -45,7 +45,21 @@
 // Documents are compressed with zstd and a dictionary of what feeds have in common,
 // which is part of this package. The index of words knows which items have a word,
 // not where (FTS5 without content and detail), so its hits are in order of arrival,
-// the newest first, and not of rank.
+// the newest first, and not of rank. Why it is so, measured with 20,000 items of
+// made-up words and of words that follow each other as in real feeds, documents and
+// index alone:
+//
+//	documents  index                     bytes for each byte of the items
+//	plain      with a copy of the text   3.10  3.01
+//	plain      of places                 1.87  1.74
+//	plain      of items                  1.45  1.40
+//	zstd       of places                 1.29  1.15
+//	zstd       of items and columns      1.12  1.01
+//	zstd       of items                  0.87  0.80
+//	as it is: a dictionary, of items     0.70  0.68
+//	a dictionary, no search              0.48  0.55
+//
+// `feedtree bench archive` measures all of the file, and how fast it is.
 //
 // Checksums find accidents. Whoever can write the file can write checksums too;
 // envelopes are what proves anything to anybody else.
