@@ -63,6 +63,20 @@ func (c *counter) add(at time.Duration) {
 	*c = slices.Delete(*c, 0, max(len(*c)-64, 0))
 }
 
+// pace is how far apart the latest outcomes are, typically.
+func (c counter) pace() time.Duration {
+	latest := c[max(len(c)-8, 0):]
+	gaps := make([]time.Duration, 0, len(latest))
+	for i := 1; i < len(latest); i++ {
+		gaps = append(gaps, latest[i]-latest[i-1])
+	}
+	if len(gaps) == 0 {
+		return 0
+	}
+	slices.Sort(gaps)
+	return gaps[len(gaps)/2]
+}
+
 func (c counter) since(at time.Duration) int {
 	i, found := slices.BinarySearch(c, at)
 	for found && i < len(c) && c[i] == at {

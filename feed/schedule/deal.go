@@ -7,24 +7,20 @@ import (
 )
 
 const (
-	mostPast = 64 // pollers remembered
+	mostPast = 64 // polls remembered
 	topRank  = 6  // of those who have not polled for longer than anybody remembers
+
+	fairTurns = 4 // of its own, after which a node that is left out takes one
 
 	// Trees remember a bounded number of sources that spoke in the last hour. Nobody
 	// new takes a turn while as many have.
 	mostInAnHour = 24
 )
 
-// past is who polled, each once, whoever polled last at the end.
+// past is the latest polls and who made them, the last one at the end.
 type past []turn
 
 func (p past) polled(at time.Duration, by Source) past {
-	if i := p.index(by); i >= 0 {
-		if at < p[i].at {
-			return p // an old word
-		}
-		p = slices.Delete(p, i, i+1)
-	}
 	i := len(p)
 	for i > 0 && p[i-1].at > at {
 		i--
@@ -33,13 +29,30 @@ func (p past) polled(at time.Duration, by Source) past {
 	return slices.Delete(p, 0, max(len(p)-mostPast, 0))
 }
 
+// index is where somebody's last poll stands, -1 if it is not remembered.
 func (p past) index(by Source) int {
-	return slices.IndexFunc(p, func(t turn) bool { return t.by == by })
+	for i, t := range slices.Backward(p) {
+		if t.by == by {
+			return i
+		}
+	}
+	return -1
 }
 
-// rank is how long somebody has waited since its last poll, by how many others have
-// polled since: 0 for the latest few, one more for each doubling, topRank for whoever
-// is not remembered.
+// pollers is how many different ones have polled since a time.
+func (p past) pollers(since time.Duration) int {
+	who := map[Source]bool{}
+	for _, t := range p {
+		if t.at > since {
+			who[t.by] = true
+		}
+	}
+	return len(who)
+}
+
+// rank is how long somebody has waited since its last poll, by how many polls there
+// were since: 0 for the latest few, one more for each doubling, topRank for whoever is
+// not remembered.
 func (v *Volunteer) rank(who Source) int {
 	i := v.past.index(who)
 	if i < 0 {
@@ -68,6 +81,16 @@ func (v *Volunteer) outranks(at time.Duration, by Source) bool {
 	return own > other && at < v.turn() && v.what == Claim && v.next < v.turn()
 }
 
+// crowdedOut reports whether others have polled for long, all of whom polled more
+// lately than this node: they want it fresher, or they want all turns. Either way one
+// turn now and then is for the others to see for themselves, at the pace heard.
+func (v *Volunteer) crowdedOut() bool {
+	return v.last.ok && v.last.at >= v.fair+fairTurns*v.Spacing() && v.rank(v.cfg.Self) > 1
+}
+
+// lead is how long before a turn, at the pace heard, this node begins to claim it.
+func (v *Volunteer) lead() time.Duration { return min(v.heard.pace()/4, longSpread) }
+
 // draw is when in the time for claims this node makes its own, in [0, 1): those who
 // have waited longest first, and among them by chance.
 func (v *Volunteer) draw() float64 {
@@ -80,8 +103,5 @@ func (v *Volunteer) draw() float64 {
 // crowded reports whether so many have polled in an hour that this node, if it is not
 // among them, had better not.
 func (v *Volunteer) crowded() bool {
-	if v.past.index(v.cfg.Self) >= 0 || len(v.past) < mostInAnHour {
-		return false
-	}
-	return v.past[len(v.past)-mostInAnHour].at > v.last.at-time.Hour
+	return v.past.index(v.cfg.Self) < 0 && v.past.pollers(v.last.at-time.Hour) >= mostInAnHour
 }

@@ -27,6 +27,8 @@
 //     not count against those who have waited longer, by doublings of the polls
 //     since, nor against one that was left to be contradicted and was not. Of equal
 //     ones that cross the one of the lower key counts.
+//     Whoever is left out for four of its turns, because those who polled lately go on
+//     before they are due, takes one at the pace heard, whatever is said meanwhile.
 //  4. The last max(2, N) who polled, up to 8, are the crew, who see to it that there is
 //     a poll if nobody claims one. Whose last poll is the longest ago asks when it is
 //     due, without a word before. Whoever misses that has left the crew, and the next
@@ -43,7 +45,7 @@
 //     nobody is not told: the next of the crew asks a slot later.
 //
 // Nodes need not agree on T and N. Who wants it fresher takes over from the others,
-// who hear enough to be silent.
+// who hear enough to be silent, but for the turn of rule 3.
 //
 // [Pollers] says how large N is best, where the number of subscribers is known.
 //
@@ -87,8 +89,7 @@
 //  6. The same calls give the same answers.
 //
 // What rule 3 cannot do is tell one node from many keys: who speaks with a new key each
-// time, or tells outcomes more often than anybody asks for them, keeps others from
-// their turns. That is seen, in who polls, and not prevented.
+// time keeps others from their turns. That is seen, in who polls, and not prevented.
 //
 // FeedTree leaves open who of many silent observers begins and how an incumbent
 // knows to stop; rules 1 to 5 are this package's answer.

@@ -40,7 +40,12 @@ func (v *Volunteer) plan(now time.Duration) {
 func (v *Volunteer) shared() (at time.Duration, what Action) {
 	p := v.Spacing()
 	turn := v.turn()
-	if v.own.claimed {
+	switch {
+	case v.crowdedOut() && v.own.claimed:
+		return v.own.claim + v.lead()/8, Poll
+	case v.crowdedOut():
+		return v.last.at + v.heard.pace() - v.lead() + part(v.lead()/2, v.round.takeover), Claim
+	case v.own.claimed:
 		return max(turn, v.own.claim+v.settle()), Poll
 	}
 	if !v.last.ever || v.last.at < v.start-p { // nobody was heard since the program started

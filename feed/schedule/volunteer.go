@@ -50,6 +50,7 @@ type Volunteer struct {
 	past  past
 	heard counter
 	own   own
+	fair  time.Duration // when one polled last who had waited as long as this node
 	live  time.Duration // the publisher is, until then
 	after time.Duration // no poll before
 	alone bool
@@ -89,7 +90,7 @@ func New(now time.Duration, cfg Config, rng *rand.Rand) *Volunteer {
 		panic("schedule: an interval must be positive")
 	}
 	cfg.Overload = overload(cfg.Overload)
-	v := &Volunteer{cfg: cfg, rng: rng, start: now}
+	v := &Volunteer{cfg: cfg, rng: rng, start: now, fair: now}
 	v.deal()
 	v.plan(now)
 	return v
@@ -195,7 +196,8 @@ func (v *Volunteer) Heard(now, ago time.Duration, by Source) {
 	if at <= now-v.memory() {
 		return // too old to say anything about this interval
 	}
-	v.own.untold, v.own.claimed = false, false
+	v.own.untold = false
+	v.own.claimed = v.own.claimed && v.crowdedOut() && v.rank(by) < v.rank(v.cfg.Self)
 	v.outcome(at, by)
 	v.plan(now)
 }
@@ -281,6 +283,9 @@ func (v *Volunteer) SetAlone(now time.Duration, alone bool) {
 
 // outcome notes what a request found, and who shares the polls.
 func (v *Volunteer) outcome(at time.Duration, by Source) {
+	if by == v.cfg.Self || v.rank(by) >= v.rank(v.cfg.Self) {
+		v.fair = max(v.fair, at)
+	}
 	v.heard.add(at)
 	v.crew = v.crew.polled(at, by, v.crewSize(), v.settle())
 	v.past = v.past.polled(at, by)

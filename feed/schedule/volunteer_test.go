@@ -140,6 +140,31 @@ func TestWhoPolledLatelyDoesNotTakeTheTurn(t *testing.T) {
 	}
 }
 
+// Whoever polls more often than others would keeps them from their turns, but for one
+// now and then: they see for themselves, and nothing they hear meanwhile stops them.
+func TestWhoPollsTooOftenIsCheckedNowAndThen(t *testing.T) {
+	v := newVolunteer(schedule.Config{})
+	own := 0
+	var now time.Duration
+	for now = 0; now < 40*interval; now += 20 * minute { // outcomes of two keys, each before this node's turn
+		v.Heard(now, 0, schedule.Source{1 + byte(now/(20*minute))%2})
+		for v.Deadline() < now+20*minute {
+			at := v.Deadline()
+			if v.Due(at) == schedule.Claim {
+				v.Claimed(at)
+				v.Asking(at+time.Second, 0, schedule.Source{2})
+				v.Heard(at+2*time.Second, 0, schedule.Source{1})
+				continue
+			}
+			v.Polled(at, true)
+			own++
+		}
+	}
+	if own < 5 || own > 10 {
+		t.Errorf("%d polls of its own in 40 intervals, want one in about four", own)
+	}
+}
+
 func TestALivePublisherSilencesEverybody(t *testing.T) {
 	v := newVolunteer(schedule.Config{Overload: 3})
 	v.Polled(0, true)

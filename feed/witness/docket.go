@@ -117,11 +117,14 @@ func (p *Panel) dispute(now time.Time, h *held, before []Item, c *changes) {
 		return
 	}
 	reach := p.reach(h)
-	for _, it := range p.order {
+	for _, it := range slices.Backward(p.order) {
 		d := p.docket[it]
+		if now.Sub(d.arrived) > p.cfg.Trial {
+			break // what came before it is older
+		}
 		other, named := lists(h.Items, it.Key)
 		switch {
-		case named && other == it, has(before, it), !h.Taken.After(d.taken), now.Sub(d.arrived) > p.cfg.Trial:
+		case named && other == it, has(before, it), !h.Taken.After(d.taken):
 		case named, reach < d.first, len(h.Items) == 0:
 			c.at(it)
 			d.contra.add(h.voice)
