@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -23,7 +24,7 @@ type simCmd struct {
 	LatencyFile string        `help:"The matrix: CSV, one-way delays in ms. Default: shared/data/${latency_file} in this directory or one above, else a small one made up." placeholder:"FILE" type:"path"`
 	JSON        string        `name:"json" help:"Write the result for machines, too." placeholder:"FILE" type:"path" env:"-"`
 	Plot        string        `help:"Write plots (PNG), too." placeholder:"DIR" type:"path" env:"-"`
-	Broken      []string      `help:"Switch part of the protocol off, to see it missed: repair." placeholder:"PART" env:"-"`
+	Broken      []string      `help:"Switch part of the protocol off, to see it missed: repair; of witness: witnesses." placeholder:"PART" env:"-"`
 	WarmUp      time.Duration `help:"Time before anything is measured, 10m at most; default: the scenario's." placeholder:"TIME" env:"-"`
 	Span        time.Duration `help:"How long to measure, where a scenario goes by time; default: the scenario's." placeholder:"TIME" env:"-"`
 	Session     time.Duration `help:"Median time that a node stays, under churn." default:"1h" env:"-"`
@@ -64,9 +65,15 @@ func (c simCmd) Run(ctx context.Context, t terminal) error {
 		}
 		return c.runForks(ctx, t)
 	}
+	if c.Scenario == liesScenario {
+		if c.Nodes != 0 || len(c.Broken) > 0 && !slices.Equal(c.Broken, []string{oneWitness}) || c.WarmUp != 0 || c.Span != 0 || c.Feeds != 0 {
+			return coded{errors.New("witness plays many small worlds: of what a run is, it takes --seed and --broken " + oneWitness), exitUsage}
+		}
+		return c.runLies(ctx, t)
+	}
 	s, err := scenario.Find(c.Scenario)
 	if err != nil {
-		return coded{fmt.Errorf("%w, %s, %s", err, pollingScenario, forksScenario), exitUsage}
+		return coded{fmt.Errorf("%w, %s, %s, %s", err, pollingScenario, forksScenario, liesScenario), exitUsage}
 	}
 	if err := c.prepare(); err != nil {
 		return err
@@ -170,5 +177,6 @@ func listScenarios(w io.Writer) error {
 	}
 	fmt.Fprintf(t, "%s\t%s\n", pollingScenario, "what policies of polling lose and how long items wait, on feeds as Han measured them or real ones")
 	fmt.Fprintf(t, "%s\t%s\n", forksScenario, "publishers that say two things at one place, and honest ones that crash: who is proved to lie")
+	fmt.Fprintf(t, "%s\t%s\n", liesScenario, "volunteers that say what no origin answered: what is believed, and how soon it is found")
 	return t.Flush()
 }

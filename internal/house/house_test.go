@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"multicast/live/internal/wire"},
 	{"multicast/live", "multicast/gossip"},
 	{"multicast/conformance"},
-	{"sim", "sim/polling"},
+	{"sim", "sim/polling", "sim/lies"},
 	{"sim/scenario", "sim/forks"},
 	{""},
 	{"proxy"},

@@ -138,6 +138,9 @@ func (r Result) WriteTable(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "%s\t%v\t%s\t%s\n", what, figure, target, verdict)
 	}
+	if r.Partial {
+		fmt.Fprintln(t, "PARTIAL: the run was cut short; these are the figures so far")
+	}
 	fmt.Fprintf(t, "volunteers that lie, K = %d, seed %d\n\n", r.K, r.Seed)
 	row("items that never were, told by fewer than K", r.Told, "", false)
 	row("shown as corroborated", r.Believed, "0", r.Believed == 0)
