@@ -150,3 +150,37 @@ func TestExportOfDamaged(t *testing.T) {
 		t.Errorf("not sound: %v, %v", found, err)
 	}
 }
+
+// So it does where pages cannot be read at all.
+func TestExportOfBrokenPages(t *testing.T) {
+	path, _ := library(t)
+	b := read(t, path)
+	if at := bytes.Index(b, []byte("guid:30")); at > 0 { // the page of an item and its neighbours
+		copy(b[at/4096*4096:], bytes.Repeat([]byte{0xa5}, 4096))
+	} else {
+		t.Fatal("no such item")
+	}
+	write(t, path, b)
+	if _, err := archive.Open(path); !errors.Is(err, archive.ErrDamaged) || !strings.Contains(err.Error(), "feedtree archive export --file") {
+		t.Fatalf("it opens: %v", err)
+	}
+	a, err := archive.OpenReading(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if found, err := a.Check(t.Context(), nil); err != nil || len(found) == 0 {
+		t.Errorf("the check finds %v, %v", found, err)
+	}
+	file, held := exported(t, a)
+	if held.Damaged == 0 || held.Items < 60 || held.Items > 12*perBatch+64 || held.Envelopes != 13 {
+		t.Errorf("exported %+v", held)
+	}
+	into := open(t, filepath.Join(t.TempDir(), "archive.db"))
+	if _, err := into.Import(t.Context(), bytes.NewReader(file)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := into.Count(t.Context(), "https://other.example/"); err != nil || n < 30 {
+		t.Errorf("%d items are saved, %v", n, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -14,7 +15,7 @@ import (
 
 // An export is lines of JSON, compressed with zstd: first what the file is, then
 // one record a line. Feeds come before their items, those before the envelopes
-// that prove them; of an item's versions the current one comes last.
+// that prove them; versions of items that are not current come before those that are.
 const (
 	exportKind    = "feedtree archive"
 	exportVersion = 1
@@ -59,7 +60,7 @@ func (a *Archive) Export(ctx context.Context, w io.Writer, progress func(done fl
 	e.write(record{Kind: exportKind, Version: exportVersion})
 	for _, step := range []func() error{e.feeds, e.items, e.envelopes, e.rest} {
 		if err == nil {
-			err = step()
+			err = e.unlessDamaged(step())
 		}
 	}
 	if err == nil {
@@ -90,6 +91,17 @@ func (e *exporting) write(r record) {
 	if e.err == nil {
 		e.err = e.out.Encode(r)
 	}
+}
+
+// unlessDamaged counts what SQLite cannot read of a table, and lets the export go on
+// with the next.
+func (e *exporting) unlessDamaged(err error) error {
+	if err == nil || e.err != nil || !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	e.a.damages.note(Damage{Table: "file", What: err.Error()})
+	e.held.Damaged++
+	return nil
 }
 
 // rows writes what a query finds, and leaves out what is damaged.
@@ -134,22 +146,46 @@ func (e *exporting) feeds() error {
 	}, `SELECT `+feedColumns+` FROM feeds ORDER BY url`)
 }
 
+// items writes all versions that are not current, then those that are, each in the
+// order of arrival: so the current one of an item is imported last.
 func (e *exporting) items() error {
-	var all int
-	if err := e.a.read(e.ctx, func() {}, []any{&all}, `SELECT count(*) FROM items`); err != nil {
+	var last int64
+	if err := e.a.read(e.ctx, func() {}, []any{&last}, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'items'`); err != nil {
 		return err
 	}
-	return e.rows("items", func(row []any, _ bool) (record, bool) {
+	had := e.held
+	err := e.rows("items", e.item(last), `SELECT `+itemColumns+` FROM items ORDER BY current, seen`)
+	if !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	// Some pages cannot be read. What stands on others is found one by one; what was
+	// written already is written again, which changes nothing.
+	e.held = had
+	for _, current := range []int64{0, 1} {
+		for seen := int64(1); seen <= last; seen++ {
+			err := e.rows("items", e.item(last), `SELECT `+itemColumns+` FROM items WHERE seen = ? AND current = ?`, seen, current)
+			if errors.Is(err, ErrDamaged) {
+				e.held.Damaged += int(current) // once for both
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// item makes the record of an item's row.
+func (e *exporting) item(last int64) func(row []any, _ bool) (record, bool) {
+	return func(row []any, _ bool) (record, bool) {
 		l, ok := openLeaf(row)
 		if l.item.Feed = e.urls[l.feed]; !ok || l.item.Feed == "" {
 			return record{}, false
 		}
 		if e.held.Items++; e.progress != nil && e.held.Items%1000 == 0 {
-			e.progress(float64(e.held.Items) / float64(all+1))
+			e.progress(min(1, float64(e.held.Items)/float64(last)))
 		}
 		return record{Item: &l.item}, true
-	}, `SELECT `+itemColumns+` FROM items AS i ORDER BY
-		coalesce((SELECT seen FROM items WHERE feed = i.feed AND name = i.name AND key = i.key AND current), seen), current, seen`)
+	}
 }
 
 func (e *exporting) envelopes() error {
@@ -184,7 +220,9 @@ func (e *exporting) rest() error {
 			return r, err == nil
 		}, `SELECT `+t.columns+` FROM `+t.table)
 		if err != nil {
-			return fmt.Errorf("%s: %w", t.table, err)
+			if err = e.unlessDamaged(err); err != nil {
+				return fmt.Errorf("%s: %w", t.table, err)
+			}
 		}
 	}
 	return nil
