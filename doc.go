@@ -55,8 +55,9 @@
 //  3. An item reaches a subscription's Items once for each version of it, however
 //     often and over however many ways it came.
 //  4. Nothing about a local feed leaves the node but requests to its origin: a
-//     private URL (feed.Public), Cache-Control private or no-store, and ft:poll
-//     allow="none" without ft:tree make it one. Of other feeds the group leaves
+//     private URL (feed.Public), Cache-Control private or no-store, and, without
+//     ft:tree, ft:poll other than "cooperative" and X-Robots-Tag noarchive make it
+//     one. Of other feeds the group leaves
 //     the node, never the URL.
 //  5. Origins are asked by the schedule, by all volunteers together no faster than
 //     limits allow one client; out of turn only for the first fetch, when no node
@@ -100,6 +101,11 @@
 //
 // What following a feed cost its origin this week, and what it would have cost this
 // node by itself, is in FeedStatus.Week, which says how that is reckoned.
+//
+// Publishers keep volunteers out with what comes with the feed: ft:poll in the
+// document, or a header. robots.txt is not asked for: it would be a request more
+// to each host from each node, which those who run hosts complain of, and its rules
+// for "*" speak to crawlers; readers' programs fetch feeds that they forbid.
 //
 // Unsubscribing is explicit: closing a [Subscription] ends only the listening. A
 // node leaves no feed by itself; who follows feeds for readers that do not say when

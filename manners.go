@@ -52,7 +52,7 @@ func remember(rec *store.Feed, s polite.State, h schedule.Habit) {
 func origin(rec store.Feed) fetch.Feed {
 	public, _ := feed.Public(rec.URL)
 	f := fetch.Feed{URL: rec.URL, Local: !public, Delta: !rec.Fetched.IsZero(), State: stateOf(rec)}
-	if rec.Local == whyPrivate {
+	if rec.Local == whyPrivate || rec.Local == whyNoArchive {
 		f.State.Body = [16]byte{} // the same document may be public again: it is looked at
 	}
 	return f

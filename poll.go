@@ -124,7 +124,7 @@ func (r *result) refused() bool {
 
 // obey does what the document asks of those who poll.
 func (d *desk) obey(ch *channel, f *feed.Feed) {
-	ch.work.unwanted = f.Poll != nil && f.Poll.Allow == pollNone
+	ch.work.unwanted = !f.Poll.Cooperative()
 	d.quieten(ch)
 }
 
@@ -267,14 +267,12 @@ func (n *Node) changes(p *poll) func(*store.Feed) {
 		remember(rec, p.state, p.habit)
 		rec.Interval = n.pace(p.habit, n.least(p.state))
 		if p.doc == nil {
-			if a.Private && rec.Local == "" {
-				rec.Local = whyPrivate
-			}
+			rec.Local = whyLocalNow(*rec, a)
 			rec.Failure = takeKeys(rec, p.keys, p.cert, p.now)
 			return
 		}
 		rec.Doc, rec.ContentType = a.Body, a.ContentType
-		rec.Local = n.whyLocal(rec.URL, p.doc, a.Private)
+		rec.Local = n.whyLocal(rec.URL, p.doc, a)
 		rec.Failure = takeKeys(rec, p.keys, p.cert, p.now)
 	}
 }
@@ -306,9 +304,9 @@ func oldestFirst(f *feed.Feed) []feed.Item {
 // stillPublic reports whether the answer leaves the feed one to speak of.
 func (n *Node) stillPublic(ch *channel, p *poll) bool {
 	if p.doc == nil {
-		return !p.answer.Private
+		return whyLocalNow(ch.ledger.record(), p.answer) == ""
 	}
-	return n.whyLocal(ch.url, p.doc, p.answer.Private) == ""
+	return n.whyLocal(ch.url, p.doc, p.answer) == ""
 }
 
 // failed notes why the origin has no document for us.

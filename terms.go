@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree/feed"
+	"github.com/feedtree/feedtree/feed/fetch"
 	"github.com/feedtree/feedtree/feed/fetch/polite"
+	"github.com/feedtree/feedtree/feed/store"
 )
 
 // What a poll costs, and that an item waits an hour, in items lost. Between them is
@@ -18,8 +20,8 @@ const (
 )
 
 const (
-	pollNone   = "none" // ft:poll's word to volunteers: please do not
-	whyPrivate = "its origin marks it as private (Cache-Control)"
+	whyPrivate   = "its origin marks it as private (Cache-Control)"
+	whyNoArchive = "its origin wants no copies kept for others (X-Robots-Tag)"
 )
 
 // least is how long to leave the origin alone between polls, whoever polls: no
@@ -28,16 +30,36 @@ func (n *Node) least(s polite.State) time.Duration {
 	return max(min(n.http.Rules().Interval(s), longestPoll), n.config.Polling.Min)
 }
 
-// whyLocal says why a feed is nobody's business but this node's, or "".
-func (n *Node) whyLocal(url string, f *feed.Feed, private bool) string {
+// whyLocal says why a feed is nobody's business but this node's, or "". The publisher
+// that announces a tree of its own (ft:tree) wants its feed passed on, whatever its
+// server says to robots or it says itself to volunteers.
+func (n *Node) whyLocal(url string, f *feed.Feed, a *fetch.Result) string {
 	ok, why := n.config.Public(url)
 	switch {
 	case !ok:
 		return why
-	case private:
+	case a.Private:
 		return whyPrivate
-	case f.Poll != nil && f.Poll.Allow == pollNone && f.Tree == nil:
+	case f.Tree != nil:
+		return ""
+	case a.NoArchive:
+		return whyNoArchive
+	case !f.Poll.Cooperative():
 		return "it asks not to be polled for others (ft:poll)"
+	}
+	return ""
+}
+
+// whyLocalNow is whyLocal for an answer without a new document. A feed whose key is
+// known announces a tree.
+func whyLocalNow(rec store.Feed, a *fetch.Result) string {
+	switch {
+	case rec.Local != "":
+		return rec.Local
+	case a.Private:
+		return whyPrivate
+	case a.NoArchive && rec.Pin.How == "":
+		return whyNoArchive
 	}
 	return ""
 }

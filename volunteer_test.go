@@ -102,6 +102,8 @@ func TestALocalFeedNeverEntersTheOverlay(t *testing.T) {
 	for what, p := range map[string]page{
 		"/private.xml":           {body: document("", "a"), header: map[string]string{"Cache-Control": "private"}},
 		"/none.xml":              {body: document(`<ft:poll xmlns:ft="`+feed.Namespace+`" allow="none"/>`, "a")},
+		"/self.xml":              {body: document(`<ft:poll xmlns:ft="`+feed.Namespace+`" allow="self"/>`, "a")},
+		"/noarchive.xml":         {body: document("", "a"), header: map[string]string{"X-Robots-Tag": "noindex, noarchive"}},
 		"/feed.xml?token=abc123": {body: document("", "a")},
 	} {
 		path, _, _ := strings.Cut(what, "?")
@@ -125,6 +127,43 @@ func TestALocalFeedNeverEntersTheOverlay(t *testing.T) {
 			t.Errorf("%s: publishing it: %v", what, err)
 		}
 	}
+}
+
+// What sites say to search engines about their feeds every day is no wish that
+// others should poll them alone, and who announces a tree wants its feed passed on.
+func TestOrdinaryWordsToRobotsKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	n := startNode(t, o, nil)
+	o.set("/noindex.xml", page{body: document("", "a"), header: map[string]string{"X-Robots-Tag": "noindex, follow"}})
+	o.set("/polled.xml", page{body: document(`<ft:poll xmlns:ft="`+feed.Namespace+`" allow="cooperative"/>`, "a")})
+	o.set("/tree.xml", page{
+		body:   document(`<ft:tree xmlns:ft="`+feed.Namespace+`" version="1" group="x"/>`, "a"),
+		header: map[string]string{"X-Robots-Tag": "noarchive"},
+	})
+	for _, path := range []string{"/noindex.xml", "/polled.xml", "/tree.xml"} {
+		if f := subscribe(t, n, o.url(path)).Status(); f.Role == feedtree.RoleLocal {
+			t.Errorf("%s stays local: %s", path, f.Local)
+		}
+	}
+}
+
+// A feed that is passed on is taken out when its origin begins to ask for that,
+// with the same document, and comes back when it no longer does.
+func TestAnOriginCanChangeItsMind(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	n := startNode(t, o, nil)
+	subscribe(t, n, url)
+	if role(n, url) == feedtree.RoleLocal {
+		t.Fatal("local from the start")
+	}
+	o.set("/feed.xml", page{body: document("", "a"), header: map[string]string{"X-Robots-Tag": "FeedTree: none"}})
+	eventually(t, "it stays here", func() bool { return role(n, url) == feedtree.RoleLocal && !n.InTree(url) })
+	o.publish("/feed.xml", "b", "a")
+	eventually(t, "it is passed on", func() bool { return role(n, url) != feedtree.RoleLocal })
 }
 
 func TestARestartCatchesUpWithoutAskingTheOrigin(t *testing.T) {

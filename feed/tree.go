@@ -23,8 +23,21 @@ type Tree struct {
 
 // Poll is the ft:poll element: the publisher's word to those who poll.
 type Poll struct {
-	Allow string        // "cooperative"; "none": no volunteers, please
+	Allow string        // "cooperative"; "none" or "self": no volunteers, please
 	Min   time.Duration // poll no more often
+}
+
+// Cooperative reports whether one may poll for others. A word that is not known
+// here is a limit of a kind that is not known here: it is taken for "none".
+func (p *Poll) Cooperative() bool {
+	if p == nil {
+		return true
+	}
+	switch p.Allow {
+	case "", "cooperative", "all", "any":
+		return true
+	}
+	return false
 }
 
 const (

@@ -90,6 +90,7 @@ type Result struct {
 	SaysFresh   bool          // the answer says how long it stays fresh
 	RetryAfter  time.Duration // how long the origin wants to be left alone; 0: not said
 	Private     bool          // Cache-Control says private or no-store
+	NoArchive   bool          // X-Robots-Tag asks that no copies be kept for others
 	Link        []string      // the Link headers as they came
 	Date        time.Time     // now, by the clock of who answered; zero: not said
 	BytesWire   int64         // of the body, as transferred
@@ -289,6 +290,7 @@ func (f *flight) answer(response *http.Response) (*Result, error) {
 		Validators: Validators{ETag: response.Header.Get("ETag"), LastModified: response.Header.Get("Last-Modified")},
 	}
 	result.MaxAge, result.SaysFresh, result.Private = freshness(response.Header, now)
+	result.NoArchive = noArchive(response.Header.Values("X-Robots-Tag"))
 	switch {
 	case response.StatusCode == http.StatusNotModified && f.sent != Validators{}:
 		result.NotModified = true
