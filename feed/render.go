@@ -28,6 +28,11 @@ type Options struct {
 	// says of it stays.
 	Paging *Paging
 
+	// Line is a short text for people, such as why an item is believed, to stand at
+	// the end of its content; "" says nothing. Nothing else of the item changes, and an
+	// item that has no identity but its content gets none.
+	Line func(Item) string
+
 	// Seen says when an item was first seen: Atom's date for an item that has none.
 	Seen func(Item) time.Time
 }

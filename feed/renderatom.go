@@ -158,6 +158,7 @@ func (w *xmlWriter) atomEntry(it Item, o Options) {
 		w.copyItem(it, o)
 		return
 	}
+	it = o.lined(it)
 	w.begin("entry", it)
 	w.text("", "id", it.atomID())
 	w.b.WriteString("<title>" + escapeText(it.Title) + "</title>\n")

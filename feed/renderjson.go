@@ -139,6 +139,7 @@ func jsonItem(it Item, o Options) []byte {
 	if it.untouched(jsonFeed) {
 		return copyJSONItem(it, o)
 	}
+	it = o.lined(it)
 	w := &jsonWriter{}
 	w.b.WriteByte('{')
 	w.put("id", firstString(it.GUID, []string{it.standInID()}))
@@ -242,12 +243,19 @@ func (w *jsonWriter) jsonFiles(it Item, o Options, x *itemExtra) {
 // copyJSONItem copies the source's object, with the mark the options ask for.
 func copyJSONItem(it Item, o Options) []byte {
 	text := []byte(it.source.text)
-	if o.Mark == nil {
+	line := o.line(it)
+	if o.Mark == nil && line == "" {
 		return text
 	}
 	ms, err := members(text)
 	if err != nil {
 		return text
+	}
+	if line != "" {
+		ms = lineMembers(ms, line)
+	}
+	if o.Mark == nil {
+		return object(ms)
 	}
 	extra := map[string]json.RawMessage{}
 	out := ms[:0]

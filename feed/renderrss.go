@@ -135,6 +135,7 @@ func (w *xmlWriter) rssItem(it Item, o Options) {
 		w.copyItem(it, o)
 		return
 	}
+	it = o.lined(it)
 	w.begin("item", it)
 	w.text("", "title", it.Title)
 	w.text("", "link", o.in(it.Link))
@@ -172,6 +173,9 @@ func (w *xmlWriter) copyItem(it Item, o Options) {
 	r := it.source
 	if o.Mark != nil {
 		r = unmarked(r)
+	}
+	if line := o.line(it); line != "" {
+		r = r.withLine(line)
 	}
 	w.spliceWith(r, o.mark(it, r, w))
 }
