@@ -92,3 +92,17 @@ func TestNoLineChangesAnIdentity(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A document that was served says why its items are believed, in every format.
+func TestMarksAreReadAgain(t *testing.T) {
+	for _, to := range []Format{RSS, Atom, JSONFeed} {
+		_, f := rendered(t, rssWith(`<title>a</title>`), to, Options{Mark: func(Item) string { return "corroborated" }})
+		if got := f.Items[0].Marked(); got != "corroborated" {
+			t.Errorf("%v: %q", to, got)
+		}
+		_, f = rendered(t, rssWith(`<title>a</title>`), to, Options{})
+		if got := f.Items[0].Marked(); got != "" {
+			t.Errorf("%v without a mark: %q", to, got)
+		}
+	}
+}

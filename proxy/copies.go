@@ -67,7 +67,7 @@ const (
 
 // get returns the document in a form: the one at hand, or a new one if the feed
 // changed. If none can be made, an older one is better than nothing.
-func (c *copies) get(ctx context.Context, sub subscription, format feed.Format, at place, now time.Time) (*copied, error) {
+func (c *copies) get(ctx context.Context, sub subscription, format feed.Format, at place, labels bool, now time.Time) (*copied, error) {
 	slot := &c.forms[format]
 	if c := slot.Load(); c.current(sub, now) {
 		return c, nil
@@ -84,7 +84,7 @@ func (c *copies) get(ctx context.Context, sub subscription, format feed.Format, 
 			at.paging = at.find(ctx)
 		}
 		var next *copied
-		if next, err = newCopy(doc, state, format, at, now); err == nil {
+		if next, err = newCopy(doc, state, format, at, labels, now); err == nil {
 			next.follow(last)
 			slot.Store(next)
 			return next, nil
@@ -112,12 +112,17 @@ func (c *copied) follow(last *copied) {
 	}
 }
 
-func newCopy(doc *feed.Feed, state feedtree.DocState, format feed.Format, at place, now time.Time) (*copied, error) {
+func newCopy(doc *feed.Feed, state feedtree.DocState, format feed.Format, at place, labels bool, now time.Time) (*copied, error) {
 	if format == own {
 		format = doc.Format
 	}
+	o := feed.Options{Self: at.self, Base: at.origin, Live: true, Mark: marker(state.Trust)}
+	if labels {
+		o.Line = labeller(state)
+	}
 	var plain bytes.Buffer
-	err := feed.Render(&plain, doc, format, feed.Options{Self: at.self, Base: at.origin, Live: true, Mark: marker(state.Trust), Paging: at.paging})
+	o.Paging = at.paging
+	err := feed.Render(&plain, doc, format, o)
 	if err != nil {
 		return nil, fmt.Errorf("writing %s as %v: %w", at.origin, format, err)
 	}

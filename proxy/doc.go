@@ -56,8 +56,9 @@
 //	/api/v1/token       {"token": ...}, for changes
 //	/api/v1/events      what changes, as server-sent events, while the client stays
 //
-// An item has feed, feed_title, key, title, link, trust, date and received. Trust is
-// signed, fetched, corroborated or unconfirmed. The events are "item", an item that
+// An item has feed, feed_title, key, title, link, trust, doubt, date and received.
+// Trust is signed, fetched, corroborated or unconfirmed; doubt is empty, disputed or
+// contradicted, and then trust is unconfirmed. The events are "item", an item that
 // came since somebody began to listen, and "change", {"feeds": [URL, ...]}, whose
 // status is another one now; with no feed, it is the rest of the status. One comes
 // at once, for what the client knows may be from before. They come once a second
@@ -77,7 +78,8 @@
 //     429 or 5xx: it is 424, or 403, 404 or 422 where asking again does not help.
 //  2. The same strong entity tag means the same bytes, and no byte depends on
 //     time, on the client, or on the name it used for the proxy.
-//  3. Identities of items are the source's byte for byte; only rel=self is ours.
+//  3. Identities of items are the source's byte for byte; only rel=self is ours, the
+//     mark ft:trust and, with Config.Labels, a line at the end of an item's text.
 //  4. A feed not held costs its origin one request however many readers ask at
 //     once, and a feed that could not be had is not asked for again before a pause
 //     that grows from 5 seconds to an hour.

@@ -11,6 +11,7 @@ import (
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/feed/witness"
 )
 
 func TestForms(t *testing.T) {
@@ -243,5 +244,32 @@ func TestTrustIsMarked(t *testing.T) {
 	p := newProxy(n, Config{}, c.now)
 	if body := get(p, "/feed/"+example).Body.String(); !strings.Contains(body, "signed") {
 		t.Errorf("no mark in %s", body)
+	}
+}
+
+// With labels each item ends with a line that says why it is believed; without, the
+// bytes are as ever. Identities stay, and the entity tag tells one from the other.
+func TestLabelsAreALineInEachItem(t *testing.T) {
+	n, c := newFakeNode(), newClock()
+	f := n.add(t, example, rss("1"))
+	trusted(f, store.Corroborated)
+	plain, labelled := newProxy(n, Config{}, c.now), newProxy(n, Config{Labels: true}, c.now)
+	without, with := get(plain, "/feed/"+example), get(labelled, "/feed/"+example)
+	const line = "<description>FeedTree: corroborated, several independent nodes saw the same.</description>"
+	if strings.Replace(with.Body.String(), line, "", 1) != without.Body.String() || !strings.Contains(with.Body.String(), line) {
+		t.Errorf("with labels\n%s\nwithout\n%s", with.Body, without.Body)
+	}
+	if with.Header().Get("ETag") == without.Header().Get("ETag") {
+		t.Error("one entity tag for both")
+	}
+	f.change(func() {
+		f.state.Trust["guid:1"] = store.Unconfirmed
+		f.state.Doubt = map[string]witness.State{"guid:1": witness.Disputed}
+		f.state.Version++
+	})
+	for _, form := range []string{"/rss/", "/atom/", "/json/"} {
+		if body := get(labelled, form+example).Body.String(); !strings.Contains(body, "unconfirmed and disputed") {
+			t.Errorf("%s: %s", form, body)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/feed/witness"
 )
 
 // fakeNode is a source whose feeds are what a test says.
@@ -34,6 +35,7 @@ type fakeNode struct {
 	sick   error // what Check says
 	checks int
 	watch  []chan struct{}
+	doubts map[string]witness.State // by key of an item
 }
 
 func newFakeNode() *fakeNode {
@@ -95,6 +97,13 @@ func (n *fakeNode) Feed(url string) (feedtree.FeedStatus, bool) {
 		}
 	}
 	return feedtree.FeedStatus{}, false
+}
+
+func (n *fakeNode) Believed(it store.Item) (store.Trust, witness.State) {
+	if doubt, ok := n.doubts[it.Key]; ok {
+		return store.Unconfirmed, doubt
+	}
+	return it.Trust, witness.Unconfirmed
 }
 
 func (n *fakeNode) Watch(ctx context.Context) <-chan struct{} {

@@ -197,7 +197,7 @@ func (p *Proxy) volume(ctx context.Context, b *book, format feed.Format, page in
 	items, trust, newest := volumeItems(versions)
 	state.Trust = trust
 	here.self, here.paging = pageURL(here.self, page), paging
-	doc, err := newCopy(channel.Only(items), state, format, here, newest)
+	doc, err := newCopy(channel.Only(items), state, format, here, p.config.Labels, newest)
 	if err == nil && doc != nil {
 		doc.changed = newest.Truncate(time.Second)
 	}

@@ -56,7 +56,7 @@ func newView(p *Proxy) *view {
 		events: &events{proxy: p, to: map[chan message]struct{}{}},
 		caps:   &caps{source: p.source, store: p.config.Store, fixed: p.config.Polling, log: p.config.Log},
 	}
-	v.newest = &newest{store: p.config.Store, arrived: v.events.arrived, complain: func(feed string, err error) {
+	v.newest = &newest{store: p.config.Store, believe: p.source.Believed, arrived: v.events.arrived, complain: func(feed string, err error) {
 		p.config.Log.Warn("the page cannot read items", "feed", feed, "error", err)
 	}}
 	v.caps.restore()

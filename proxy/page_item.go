@@ -39,13 +39,14 @@ type itemPageData struct {
 
 // found is an item and what is known of it.
 type foundItem struct {
-	feed   feedtree.FeedStatus
-	record store.Item
-	says   feed.Item
+	feed    feedtree.FeedStatus
+	record  store.Item
+	says    feed.Item
+	believe believer
 }
 
 func (f foundItem) news() news {
-	n := newsFrom(f.record, f.says)
+	n := newsFrom(f.believe, f.record, f.says)
 	n.FeedTitle = nameOf(f.feed)
 	return n
 }
@@ -104,5 +105,5 @@ func (p *Proxy) findItem(r *http.Request) (foundItem, bool) {
 	if err != nil || len(doc.Items) == 0 {
 		return foundItem{}, false
 	}
-	return foundItem{f, items[i], doc.Items[0]}, true
+	return foundItem{f, items[i], doc.Items[0], p.source.Believed}, true
 }

@@ -29,7 +29,8 @@ type news struct {
 	Title     string    `json:"title"`
 	Link      string    `json:"link"`
 	Trust     string    `json:"trust"`
-	Date      time.Time `json:"date"` // when it was published, or came if that is not known
+	Doubt     string    `json:"doubt"` // "disputed" or "contradicted" by other volunteers
+	Date      time.Time `json:"date"`  // when it was published, or came if that is not known
 	Received  time.Time `json:"received"`
 
 	seen int64
@@ -44,6 +45,7 @@ func (n news) Mark() mark { return n.mark }
 // document counts as reading the feed.
 type newest struct {
 	store    store.Store // nil: there are no items
+	believe  believer
 	complain func(feed string, err error)
 	arrived  func([]news) // hears of items that came since their feed was looked at first
 
@@ -129,7 +131,7 @@ func (n *newest) begin(feeds []feedtree.FeedStatus) <-chan struct{} {
 // read reads feeds from the store. Nobody else changes what is known meanwhile.
 func (n *newest) read(feeds []feedtree.FeedStatus) {
 	n.mu.Lock()
-	found := gathering{known: maps.Clone(n.known), items: slices.Clone(n.items)}
+	found := gathering{believe: n.believe, known: maps.Clone(n.known), items: slices.Clone(n.items)}
 	shown := n.shown
 	n.mu.Unlock()
 	most := newsKept
@@ -157,9 +159,10 @@ func (n *newest) read(feeds []feedtree.FeedStatus) {
 
 // gathering is what a reading has found so far.
 type gathering struct {
-	known map[string]looked
-	items []store.Item // the newest of all; those just read with documents
-	fresh []store.Item // what came since its feed was looked at last
+	believe believer
+	known   map[string]looked
+	items   []store.Item // the newest of all; those just read with documents
+	fresh   []store.Item // what came since its feed was looked at last
 }
 
 // add puts a feed's items in place of those known of it.
@@ -189,7 +192,7 @@ func (g *gathering) says(before map[int64]news) map[int64]news {
 	for i, it := range g.items {
 		what, ok := before[it.Seen]
 		if len(it.Doc) > 0 {
-			what, ok = newsOf(it)
+			what, ok = newsOf(g.believe, it)
 			g.items[i].Doc = nil
 		}
 		if ok {
@@ -202,7 +205,7 @@ func (g *gathering) says(before map[int64]news) map[int64]news {
 func (g *gathering) news() []news {
 	var fresh []news
 	for _, it := range g.fresh {
-		if what, ok := newsOf(it); ok {
+		if what, ok := newsOf(g.believe, it); ok {
 			what.FeedTitle = g.known[it.Feed].title
 			fresh = append(fresh, what)
 		}
@@ -211,18 +214,19 @@ func (g *gathering) news() []news {
 }
 
 // newsOf reads a stored item.
-func newsOf(it store.Item) (news, bool) {
+func newsOf(b believer, it store.Item) (news, bool) {
 	doc, err := feed.Parse(it.Doc, it.ContentType)
 	if err != nil || len(doc.Items) == 0 {
 		return news{}, false
 	}
-	return newsFrom(it, doc.Items[0]), true
+	return newsFrom(b, it, doc.Items[0]), true
 }
 
-func newsFrom(it store.Item, says feed.Item) news {
+func newsFrom(b believer, it store.Item, says feed.Item) news {
+	m, trust, doubt := b.mark(it)
 	return news{
 		Feed: it.Feed, Key: it.Key, Title: cmp.Or(strings.TrimSpace(says.Title), "(no title)"), Link: webLink(says.Link),
-		Trust: it.Trust.String(), Date: dateOf(it), Received: it.Received, seen: it.Seen, mark: markOf(it.Trust),
+		Trust: trust, Doubt: doubt, Date: dateOf(it), Received: it.Received, seen: it.Seen, mark: m,
 	}
 }
 

@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"encoding/json"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/feed/witness"
 )
 
 const hostile = `</a><script>alert("1")</script><img src=x onerror=alert(2)>`
@@ -160,5 +163,30 @@ func TestTimesInWords(t *testing.T) {
 	}
 	if got := until(now, now.Add(90*time.Minute)); got != "in 1 h" {
 		t.Error(got)
+	}
+}
+
+// Where other volunteers say otherwise, the page and the API say so.
+func TestDoubtsAreShown(t *testing.T) {
+	n, c, s := newFakeNode(), newClock(), store.NewMemory()
+	n.status.Feeds = []feedtree.FeedStatus{{URL: example, Title: "T"}}
+	n.doubts = map[string]witness.State{"guid:1": witness.Disputed, "guid:2": witness.Contradicted}
+	b := store.Batch{Feed: &store.Feed{URL: example}}
+	for _, guid := range []string{"1", "2", "3"} {
+		b.Items = append(b.Items, store.Item{Feed: example, Key: "guid:" + guid, Doc: []byte(rss(guid)), Trust: store.Corroborated, Received: c.now()})
+	}
+	if _, err := s.Apply(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	p := newProxy(n, Config{Store: s}, c.now)
+	for guid, want := range map[string]string{
+		"1": `"trust": "unconfirmed",\s+"doubt": "disputed"`, "2": `"trust": "unconfirmed",\s+"doubt": "contradicted"`, "3": `"trust": "corroborated",\s+"doubt": ""`,
+	} {
+		if body := get(p, "/api/v1/item?feed="+url.QueryEscape(example)+"&key=guid%3A"+guid).Body.String(); !regexp.MustCompile(want).MatchString(body) {
+			t.Errorf("item %s: %s", guid, body)
+		}
+	}
+	if body := get(p, "/").Body.String(); !strings.Contains(body, "disputed") || !strings.Contains(body, "contradicted") {
+		t.Error("the page does not say so")
 	}
 }

@@ -1,6 +1,9 @@
 package proxy
 
-import "github.com/feedtree/feedtree/feed/store"
+import (
+	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/feed/witness"
+)
 
 // mark is how the page says why an item is believed.
 type mark struct {
@@ -20,6 +23,27 @@ var marks = []struct {
 	{store.Unconfirmed, mark{"unconfirmed", "?", "one other node says so; nobody has confirmed it yet"}},
 }
 
+// doubtMarks are what stands in place of unconfirmed where others say otherwise.
+var doubtMarks = map[witness.State]mark{
+	witness.Disputed:     {"disputed", "⁇", "one other node says so, and another one that looked later did not see it"},
+	witness.Contradicted: {"contradicted", "✘", "it was not in the document that it is said to come from"},
+}
+
+// believer says why a stored item is believed now, and what is said against it.
+type believer func(store.Item) (store.Trust, witness.State)
+
+// mark is the mark of an item, and the words for programs.
+func (b believer) mark(it store.Item) (m mark, trust, doubt string) {
+	t, d := it.Trust, witness.Unconfirmed
+	if b != nil {
+		t, d = b(it)
+	}
+	if m, doubted := doubtMarks[d]; doubted {
+		return m, t.String(), d.String()
+	}
+	return markOf(t), t.String(), ""
+}
+
 func markOf(t store.Trust) mark {
 	for _, m := range marks {
 		if m.trust == t {
@@ -35,5 +59,5 @@ func legend() []mark {
 	for _, m := range marks {
 		all = append(all, m.mark)
 	}
-	return all
+	return append(all, doubtMarks[witness.Disputed], doubtMarks[witness.Contradicted])
 }

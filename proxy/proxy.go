@@ -54,6 +54,10 @@ type Config struct {
 	// Version is what runs, in words, for /metrics and those who ask after it.
 	Version string
 
+	// Labels puts a short line at the end of each item in what readers are served,
+	// which says why the item is believed. Identities stay.
+	Labels bool
+
 	// FirstFetch bounds how long a reader waits for a feed that is new. 0: 60 s.
 	FirstFetch time.Duration
 
@@ -222,7 +226,7 @@ func (p *Proxy) copy(ctx context.Context, addr string, format feed.Format) (*cop
 		now := p.now()
 		at := p.place(format, b.sub.URL())
 		at.find = func(ctx context.Context) *feed.Paging { return p.paging(ctx, b, at.self) }
-		doc, err := b.copies.get(ctx, b.sub, format, at, now)
+		doc, err := b.copies.get(ctx, b.sub, format, at, p.config.Labels, now)
 		if err == nil {
 			return doc, b.copies.state(b.sub, now), nil
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/feed/witness"
 )
 
 type followCmd struct {
@@ -23,7 +25,7 @@ type followCmd struct {
 
 // Help teaches the command.
 func (followCmd) Help() string {
-	return `Prints what arrives from now on, until it is interrupted, and keeps nothing. trust says why an item is believed: signed (by the publisher), fetched (here, from the site), corroborated (by several volunteers) or unconfirmed (one volunteer's word).
+	return `Prints what arrives from now on, until it is interrupted, and keeps nothing. trust says why an item is believed: signed (by the publisher), fetched (here, from the site), corroborated (by several volunteers) or unconfirmed (one volunteer's word); disputed or contradicted stands instead of unconfirmed where other volunteers say otherwise, and in doubt with --json.
 
 A source that is proved to have said two different things at one place of its line is printed once, too: as JSON, an object with "fork" in it, which holds the proof.
 
@@ -42,7 +44,8 @@ type followed struct {
 	Published *time.Time `json:"published"`
 	Received  time.Time  `json:"received"`
 	Trust     string     `json:"trust"`
-	Seq       uint64     `json:"seq"` // in the line of who said so; 0 if fetched
+	Doubt     string     `json:"doubt"` // "disputed" or "contradicted" by other volunteers, or ""
+	Seq       uint64     `json:"seq"`   // in the line of who said so; 0 if fetched
 }
 
 // Run prints until ctx ends.
@@ -126,9 +129,17 @@ func (c followCmd) printFork(w io.Writer, url string, f feedtree.Fork) error {
 	return err
 }
 
+// doubtOf is what volunteers say against an item, or "".
+func doubtOf(u feedtree.Update) string {
+	if u.Doubt == witness.Unconfirmed {
+		return ""
+	}
+	return u.Doubt.String()
+}
+
 func (c followCmd) print(w io.Writer, u feedtree.Update) error {
 	if !c.JSON {
-		_, err := fmt.Fprintf(w, "%s  %-12v %s  %s\n", u.Received.Local().Format("15:04:05"), u.Trust,
+		_, err := fmt.Fprintf(w, "%s  %-12s %s  %s\n", u.Received.Local().Format("15:04:05"), cmp.Or(doubtOf(u), u.Trust.String()),
 			oneLine(u.Item.Title), oneLine(u.Item.Link))
 		return err
 	}
@@ -136,6 +147,6 @@ func (c followCmd) print(w io.Writer, u feedtree.Update) error {
 	line.SetEscapeHTML(false)
 	return line.Encode(followed{
 		Feed: u.Feed, ID: u.Item.GUID, Title: u.Item.Title, Link: u.Item.Link,
-		Published: dateOrNull(u.Item.Date()), Received: u.Received.UTC(), Trust: u.Trust.String(), Seq: u.Seq,
+		Published: dateOrNull(u.Item.Date()), Received: u.Received.UTC(), Trust: u.Trust.String(), Doubt: doubtOf(u), Seq: u.Seq,
 	})
 }

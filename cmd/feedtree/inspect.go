@@ -2,17 +2,21 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
+	"net/url"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/fetch"
+	"github.com/feedtree/feedtree/feed/store"
 )
 
 type inspectCmd struct {
@@ -63,6 +67,7 @@ type inspectedItem struct {
 	Summary    string               `json:"summary"`
 	Content    string               `json:"content"`
 	Enclosures []inspectedEnclosure `json:"enclosures"`
+	Trust      string               `json:"trust"` // why it is believed; "" if nobody says
 }
 
 type inspectedEnclosure struct {
@@ -97,9 +102,24 @@ func (c inspectCmd) Run(ctx context.Context, t terminal) error {
 		e := json.NewEncoder(t.Out)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
-		return e.Encode(inspectFeed(f))
+		return e.Encode(inspectFeed(f, where))
 	}
-	return describeFeed(t.Out, inspectFeed(f))
+	return describeFeed(t.Out, inspectFeed(f, where))
+}
+
+// trustIn is why an item of a document is believed. One that was read from its site is
+// fetched, whatever it says of itself; a proxy on this machine, or what was saved
+// from one, says how it came there.
+func trustIn(it feed.Item, where string) string {
+	u, err := url.Parse(where)
+	if err != nil || u.Host == "" {
+		return it.Marked()
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	if u.Hostname() == "localhost" || err == nil && ip.IsLoopback() {
+		return cmp.Or(it.Marked(), store.Fetched.String())
+	}
+	return store.Fetched.String()
 }
 
 // read gets a document from a file, standard input or a URL.
@@ -160,13 +180,15 @@ func announced(doc []byte, where string, err error) string {
 	return ""
 }
 
-func inspectFeed(f *feed.Feed) inspected {
+func inspectFeed(f *feed.Feed, where string) inspected {
 	out := inspected{
 		Format: shortFormat(f), Title: f.Title, Link: f.Link, TTL: secondsOrNull(f.TTL),
 		Hubs: append([]string{}, f.Hubs...), Tree: inspectTree(f.Tree), Items: make([]inspectedItem, 0, len(f.Items)),
 	}
 	for _, it := range f.Items {
-		out.Items = append(out.Items, inspectItem(it))
+		item := inspectItem(it)
+		item.Trust = trustIn(it, where)
+		out.Items = append(out.Items, item)
 	}
 	return out
 }
@@ -255,6 +277,9 @@ func describeFeed(out io.Writer, f inspected) error {
 		fmt.Fprintf(w, "\n%-16s  %s\n                  %s\n", date, oneLine(it.Title), it.Link)
 		if it.ID != "" && it.ID != it.Link {
 			fmt.Fprintf(w, "                  id %s\n", oneLine(it.ID))
+		}
+		if it.Trust != "" {
+			fmt.Fprintf(w, "                  %s\n", oneLine(it.Trust))
 		}
 	}
 	return w.Flush()

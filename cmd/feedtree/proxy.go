@@ -21,6 +21,8 @@ type proxyCmd struct {
 	PublicURL string   `name:"public-url" help:"Where the outside reaches this proxy, for hints about news and nothing else: pings, webhooks, and the WebSub hubs of feeds, which are asked to send there." placeholder:"URL" group:"Readers"`
 	Data      string   `help:"Directory for items, keys and peers. Default: feedtree in $XDG_DATA_HOME or ~/.local/share; of a systemd service its StateDirectory." type:"path" placeholder:"DIR"`
 
+	Labels bool `help:"Say at the end of each item that readers are served why it is believed." group:"Readers"`
+
 	networkFlags
 	originFlags
 	pollFlags
@@ -97,7 +99,7 @@ func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 	}
 	defer client.Close()
 	p := proxy.New(node, proxy.Config{
-		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Client: client, Store: data.archive, Polling: c.polling(), Log: log,
+		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Labels: c.Labels, Client: client, Store: data.archive, Polling: c.polling(), Log: log,
 		Disk: data.size, Damaged: func() int { return len(data.archive.Damage()) }, Version: version(),
 	})
 	service{log: log, check: p.Check}.run(ctx)
