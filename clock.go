@@ -11,6 +11,7 @@ import (
 const (
 	clockWitnesses = 64          // sites whose clocks are remembered
 	clockLeap      = time.Minute // between two looks: it was set, or the machine slept
+	oneSiteOff     = time.Hour   // what one site alone must say: caches hand on old dates
 )
 
 // clock is what is known of the clock of this machine: how far it is ahead of
@@ -58,12 +59,16 @@ func (c *clock) off() (ahead time.Duration, sites []string) {
 func (c *clock) fault(fromFuture uint64) string {
 	const remedy = "Set the clock, for instance with: timedatectl set-ntp true"
 	ahead, sites := c.off()
+	limit := maxAhead
+	if len(sites) == 1 {
+		limit = oneSiteOff
+	}
 	which := "ahead of"
 	if ahead < 0 {
 		which = "behind"
 	}
 	switch {
-	case ahead.Abs() > maxAhead:
+	case ahead.Abs() > limit:
 		return fmt.Sprintf("This machine's clock is %s %s what %s. Until it is right, this node and others refuse each other's events. %s",
 			inWords(ahead.Abs()), which, say(sites), remedy)
 	case len(sites) == 0 && fromFuture > 0:

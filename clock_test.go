@@ -41,6 +41,19 @@ func TestOneSiteIsWrong(t *testing.T) {
 	}
 }
 
+// A cache may hand on a date of minutes ago: one site alone is believed about hours.
+func TestOneSiteIsLate(t *testing.T) {
+	var c clock
+	c.heard("cached.example", noon.Add(-20*time.Minute), noon)
+	if got := c.fault(0); got != "" {
+		t.Error(got)
+	}
+	c.heard("another.example", noon.Add(-20*time.Minute), noon)
+	if got := c.fault(0); !strings.Contains(got, "20 minutes ahead") {
+		t.Errorf("two sites agree: %q", got)
+	}
+}
+
 // A clock that is set forgets what was said of it before; seconds of drift do not.
 func TestClockIsSet(t *testing.T) {
 	var c clock
