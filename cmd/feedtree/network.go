@@ -17,13 +17,14 @@ type networkFlags struct {
 	Network      string   `help:"Name of the network; nodes of different names never meet." default:"main" group:"Network"`
 	NoMDNS       bool     `name:"no-mdns" help:"Do not look for nodes on the local network." group:"Network"`
 	NoRendezvous bool     `name:"no-rendezvous" help:"Do not use the public IPFS DHT to find nodes." group:"Network"`
+	Rendezvous   []string `help:"Node of the IPFS DHT to begin with, with its /p2p/ part. Repeatable; default: those that IPFS names." placeholder:"MULTIADDR" group:"Network"`
 	NoNAT        bool     `name:"no-nat" help:"No port mapping, no hole punching." group:"Network"`
 }
 
 func (f networkFlags) overlay() kad.Config {
 	return kad.Config{
 		Network: f.Network, Listen: f.P2PListen, Bootstrap: f.Bootstrap,
-		NoMDNS: f.NoMDNS, NoRendezvous: f.NoRendezvous, NoNAT: f.NoNAT,
+		NoMDNS: f.NoMDNS, NoRendezvous: f.NoRendezvous, Rendezvous: f.Rendezvous, NoNAT: f.NoNAT,
 	}
 }
 

@@ -48,9 +48,13 @@ type Config struct {
 	NoMDNS bool // do not look for nodes on the local network
 	NoNAT  bool // no port mapping, no AutoNAT, no hole punching
 
-	// NoRendezvous governs the rendezvous on the public IPFS DHT: with it set a
-	// node never contacts that network. This package does not contact it.
+	// NoRendezvous keeps the node from the public IPFS DHT, where it otherwise
+	// looks for others while it knows few, and writes itself down.
 	NoRendezvous bool
+
+	// Rendezvous holds full multiaddrs of nodes of that DHT to begin with. Nil:
+	// those that IPFS names.
+	Rendezvous []string
 
 	// Client makes the node use the DHT without serving it: it is in nobody's
 	// routing table and so never the root of anything.
@@ -98,6 +102,8 @@ type settings struct {
 	listen    []ma.Multiaddr
 	strict    bool // every listen address was asked for by name
 	bootstrap []peer.AddrInfo
+
+	rendezvous []peer.AddrInfo // nodes of the public DHT; nil: stay away from it
 }
 
 var networkName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
@@ -122,7 +128,7 @@ func (c Config) check() (*settings, error) {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	return s, errors.Join(s.checkKey(), s.checkListen(), s.checkBootstrap())
+	return s, errors.Join(s.checkKey(), s.checkListen(), s.checkBootstrap(), s.checkRendezvous())
 }
 
 func (s *settings) checkKey() (err error) {

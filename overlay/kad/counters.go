@@ -37,6 +37,8 @@ const (
 	holesPunched      // direct connections made through NATs
 	punchesFailed     // and tries of that
 	wakes             // times it looked for the others at once, after a sleep or a change of network
+	visits            // to the public DHT
+	visitsFailed      // and those in vain
 	numCounters
 )
 
@@ -46,7 +48,7 @@ var counterNames = [numCounters]string{
 	"refused_links", "refused_key", "refused_network", "refused_addr", "replaced_stream",
 	"queue_full", "frames_lost", "links_lost", "links_idle", "dials_failed",
 	"conns_dead", "peers_silent", "peers_evicted", "joins_failed", "join_kicks", "lookups", "lookups_unanswered", "lookups_cut",
-	"holes_punched", "punches_failed", "wakes",
+	"holes_punched", "punches_failed", "wakes", "visits", "visits_failed",
 }
 
 type counters [numCounters]atomic.Uint64

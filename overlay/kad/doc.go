@@ -36,6 +36,18 @@
 //     others say about a third party enters the routing table unasked.
 //  7. No callback comes after Close.
 //
+// # The meeting point
+//
+// Without a server of its own a network needs a place where strangers meet. Unless
+// [Config.NoRendezvous] is set, a node that knows fewer than four others visits the
+// public IPFS DHT, asks who provides a key that follows from the network's name, and
+// meets some of them; one that others can reach, itself or over relays, writes itself
+// down there twice a day. There is one key for all feeds, as one for each would tell
+// the public who reads what; only public addresses are told. A visit goes with a host
+// of its own, which is closed after at most a minute: nothing of that network stays
+// connected, and a node that stays alone asks ever less often, down to once an hour.
+// Relays met on a visit serve a private node that knows none of its own network.
+//
 // # Coming back
 //
 // Every second the node looks at the clocks, at the interfaces and at whether

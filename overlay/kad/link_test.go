@@ -231,6 +231,7 @@ func TestGone(t *testing.T) {
 	id := b.Self()
 	b.host.Close() // no farewell: the process is gone
 	eventually(t, "the loss is reported", func() bool { return ina.lost(id) == 1 })
+	eventually(t, "the connection is closed", func() bool { return len(a.host.Network().ConnsToPeer(b.host.ID())) == 0 })
 	if err := a.Send(id, []byte("to nobody")); err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ type reach struct {
 	seenAs  map[string]ma.Multiaddr // by connection: the address the other end sees
 	punched map[peer.ID]bool        // introduced by a relay; true once there is a direct connection
 	relays  []ma.Multiaddr
+	outside bool // others see an address that is none of this machine's
 	tried   event.EvtHostReachableAddrsChanged
 	mapper  basichost.NATManager // nil: no port mapping
 	tell    event.Emitter
@@ -136,6 +137,13 @@ func (r *reach) own(addr ma.Multiaddr) bool {
 	})
 }
 
+// sighted takes whether others see this machine at an address that it has not.
+func (r *reach) sighted(elsewhere bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outside = elsewhere
+}
+
 // listens reports whether a connection's own end is a port listened on: what others
 // see of another port is of no use.
 func (r *reach) listens(local ma.Multiaddr) bool {
@@ -234,6 +242,9 @@ func (r *reach) settle(now time.Time, local string) {
 	r.mu.Lock()
 	before := r.posture
 	v := f.verdict()
+	if local != r.local {
+		r.outside = false
+	}
 	if v == Unknown && local == r.local { // nobody is there to ask, and nothing has changed
 		v = before.state
 	}
@@ -269,7 +280,7 @@ func (r *reach) facts() facts {
 	defer r.mu.Unlock()
 	return facts{
 		dialled: len(r.tried.Reachable), vain: len(r.tried.Unreachable), called: len(r.called) > 0,
-		translated: len(r.seenAs) > 0 && !public && !r.maps(),
+		translated: (r.outside || len(r.seenAs) > 0) && !public && !r.maps(),
 	}
 }
 

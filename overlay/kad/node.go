@@ -46,6 +46,7 @@ type Node struct {
 	learned learned
 	reach   *reach
 	local   announcement
+	public  rendezvous
 	woken   alarm // rings when waiting makes no sense any more
 	count   counters
 	life
@@ -128,6 +129,9 @@ func (n *Node) Start(ctx context.Context, in Inbound) error {
 	n.goes(func() { n.reach.judge(n.ctx) })
 	for _, f := range []func(){n.announce, n.kick, n.look, n.recall} {
 		n.goes(f)
+	}
+	if len(n.set.rendezvous) > 0 {
+		n.goes(n.attend)
 	}
 	for _, info := range n.set.bootstrap {
 		if info.ID != n.host.ID() {

@@ -124,13 +124,16 @@ func countLinks(conns []Conn) (l Links) {
 func (n *Node) Reach() Reach {
 	r := n.reach
 	links := countLinks(n.Conns())
+	var meeting Rendezvous
+	n.meeting(func(r *rendezvous) { meeting = r.state })
+	meeting.Off = len(n.set.rendezvous) == 0
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := Reach{
 		State: r.posture.state, StandIn: r.posture.standIn, Mapped: r.maps(),
 		Dialled: texts(r.tried.Reachable), Vain: texts(r.tried.Unreachable), Relays: []string{},
 		Relaying: !n.set.NoNAT && r.posture.state == Public, Links: links,
-		Rendezvous: Rendezvous{Off: n.set.NoRendezvous},
+		Rendezvous: meeting,
 	}
 	for _, addr := range r.relays {
 		if p, err := addr.ValueForProtocol(ma.P_P2P); err == nil && !slices.Contains(out.Relays, p) {

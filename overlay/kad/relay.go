@@ -59,7 +59,7 @@ func (n *Node) notForeign(p peer.ID) bool {
 }
 
 // candidates names relays to a node that needs one: those of the network that are
-// connected, in any order.
+// connected, in any order, and only if there is none those of the public DHT.
 func (r *reach) candidates(_ context.Context, most int) <-chan peer.AddrInfo {
 	out := make(chan peer.AddrInfo, most)
 	defer close(out)
@@ -76,6 +76,13 @@ func (r *reach) candidates(_ context.Context, most int) <-chan peer.AddrInfo {
 		if n.relays(p) && n.member(p) && n.host.Network().Connectedness(p) == network.Connected {
 			out <- peer.AddrInfo{ID: p, Addrs: n.host.Peerstore().Addrs(p)}
 		}
+	}
+	if len(out) == 0 {
+		n.meeting(func(public *rendezvous) {
+			for _, info := range public.relays[:min(len(public.relays), most)] {
+				out <- info
+			}
+		})
 	}
 	return out
 }
