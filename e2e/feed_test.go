@@ -23,12 +23,12 @@ type stage struct {
 	file   string // what the publisher watches
 }
 
-func newStage(t testing.TB, proxies int) *stage {
+func newStage(t testing.TB, proxies int, more ...string) *stage {
 	t.Helper()
 	o := newOrigin(t, "news.feedtree-test.org", true)
 	st := &stage{origin: o, legacy: &rss{url: o.base + "/legacy.xml"}, signed: &rss{url: o.base + "/signed.xml"}}
 	args := append([]string{"--poll-min", interval.String(), "--poll-max", interval.String()}, o.resolve()...)
-	st.swarm = newSwarm(t, o.env(), args...)
+	st.swarm = newSwarm(t, o.env(), append(args, more...)...)
 	dir := t.TempDir()
 	st.key, st.file = filepath.Join(dir, "key"), filepath.Join(dir, "feed.xml")
 	st.signed.extra = keygen(t, st.key, st.signed.url)
