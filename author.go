@@ -122,6 +122,7 @@ func (a *author) utter(ctx context.Context, s *statement) (multicast.Stamp, erro
 	}
 	a.line = next
 	a.remember(env)
+	a.node.came(s.told, Way{How: Said, At: time.Now()})
 	stamp := stampOf(env)
 	if s.before != nil {
 		s.before(stamp)

@@ -81,6 +81,9 @@ func (n *Node) newChannel(rec store.Feed, requests uint64) *channel {
 	if err := n.recallForks(n.life.ctx, ch.standing); err != nil {
 		n.complain(n.life.ctx, "cannot read who lied about a feed", rec.URL, err)
 	}
+	if err := n.recallWays(n.life.ctx, rec.URL); err != nil {
+		n.complain(n.life.ctx, "cannot read how a feed's items came", rec.URL, err)
+	}
 	return ch
 }
 

@@ -161,7 +161,7 @@ func (d *desk) begin() {
 		case out && ch.work.hint.due() <= now:
 			d.fetch(ch, d.answerHint(ch))
 		case out:
-			d.fetch(ch, job{nudge: ch.work.nudge})
+			d.fetch(ch, job{nudge: ch.work.nudge, why: outOfTurn(ch.work.nudge)})
 			ch.work.askAt, ch.work.askedAt, ch.work.asked, ch.work.nudge = 0, now, true, false
 		case what == schedule.Poll:
 			ch.work.hint.pending = false

@@ -195,6 +195,7 @@ func (d *desk) answerHint(ch *channel) job {
 	h.pending, h.asked, h.askedAt = false, true, d.now()
 	d.node.hints.count("hint_requests")
 	j := d.pollJob(ch)
+	j.why = whyHint
 	if ch.work.askAt != 0 { // it answers that as well
 		j.nudge = ch.work.nudge
 		ch.work.askAt, ch.work.askedAt, ch.work.asked, ch.work.nudge = 0, h.askedAt, true, false
@@ -204,7 +205,7 @@ func (d *desk) answerHint(ch *channel) job {
 
 // pollJob is a poll whose outcome others hear, if they may.
 func (d *desk) pollJob(ch *channel) job {
-	return job{poll: true, tell: !ch.local() && !ch.work.quiet, thorough: !ch.work.told}
+	return job{poll: true, tell: !ch.local() && !ch.work.quiet, thorough: !ch.work.told, why: whyTurn}
 }
 
 // spared is told of news from the tree: a hint was most likely about that.

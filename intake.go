@@ -9,6 +9,7 @@ import (
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/feed/witness"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -41,6 +42,8 @@ type intake struct {
 type arrival struct {
 	env    *signing.Envelope
 	via    multicast.Via
+	from   overlay.ID
+	asked  int // nodes, for it
 	cursor uint64
 	kept   bool
 	stored bool // it is in the batch
@@ -53,7 +56,7 @@ func newIntake(n *Node) *intake {
 
 // deliver is called by the loop. It blocks while the store is behind.
 func (in *intake) deliver(d multicast.Delivery, env *signing.Envelope) {
-	in.queue <- arrival{env: env, via: d.Via, cursor: d.Cursor}
+	in.queue <- arrival{env: env, via: d.Via, from: d.From, asked: d.Asked, cursor: d.Cursor}
 }
 
 func (in *intake) keep(_ multicast.Event, env *signing.Envelope) {
@@ -233,6 +236,7 @@ func (in *intake) read(a *arrival, b *store.Batch) (heard, bool) {
 		h.bad = err != nil
 		h.items = itemsOf(items)
 		b.Items = append(b.Items, items...)
+		in.node.came(items, Way{How: howByVia[a.via], From: idText(a.from), At: now, Asked: a.asked})
 	}
 	return h, true
 }

@@ -43,6 +43,7 @@ type Node struct {
 	authors authors
 	codec   *codec
 	hints   hints
+	ways    ways
 	liars   liars
 	kept    *kept // config.Store, watched
 
@@ -179,6 +180,7 @@ func (n *Node) close() error {
 	n.intake.close()
 	n.desk.end()
 	n.saveWeek(n.desk.accounts())
+	n.saveWays(context.Background())
 	err := n.net.Close()
 	n.http.Close()
 	n.codec.close()

@@ -26,6 +26,7 @@ type job struct {
 	thorough bool // compare with all that the tree knows, not only with the last poll
 	vain     bool // of a claim: it is about a request that had no outcome
 	habit    schedule.Habit
+	why      string        // the origin is asked
 	done     chan struct{} // closed when it is, if not nil
 }
 
@@ -198,6 +199,7 @@ func (n *Node) poll(ctx context.Context, ch *channel, j job) result {
 	} else {
 		err = n.keep(ctx, ch, p)
 	}
+	n.cameFrom(ch.url, p.fresh, j.why)
 	r.changed = p.added > 0
 	if err != nil {
 		n.complain(ctx, "cannot keep what a poll brought", ch.url, err)

@@ -200,6 +200,7 @@ func (n *Node) open(ctx context.Context, f *found) error {
 	}); err != nil {
 		return err
 	}
+	n.cameFrom(f.rec.URL, oldestFirst(f.doc), whyFirst)
 	n.introduce(f.doc)
 	return n.desk.ask(ctx, func(d *desk) {
 		switch have := d.channels[f.rec.URL]; {

@@ -36,6 +36,7 @@ type Update struct {
 	Source     [32]byte      // who said so; zero if it was fetched here
 	Epoch, Seq uint64        // and where in its line
 	Received   time.Time
+	Ways       []Way // in which it came, oldest first; nil where that is not known any more
 }
 
 // URL returns the feed's canonical URL, which may differ from the one
@@ -112,6 +113,7 @@ func (s *Subscription) update(r store.Item) (Update, error) {
 	trust, doubt := s.ch.standing.bench.believed(r)
 	return Update{
 		Feed: r.Feed, Item: it, Trust: trust, Doubt: doubt, Source: r.Source, Epoch: r.Epoch, Seq: r.Seq, Received: r.Received,
+		Ways: s.node.ways.of(r.Feed, r.Key, r.Hash),
 	}, err
 }
 

@@ -25,7 +25,7 @@ type followCmd struct {
 
 // Help teaches the command.
 func (followCmd) Help() string {
-	return `Prints what arrives from now on, until it is interrupted, and keeps nothing. trust says why an item is believed: signed (by the publisher), fetched (here, from the site), corroborated (by several volunteers) or unconfirmed (one volunteer's word); disputed or contradicted stands instead of unconfirmed where other volunteers say otherwise, and in doubt with --json.
+	return `Prints what arrives from now on, until it is interrupted, and keeps nothing. trust says why an item is believed: signed (by the publisher), fetched (here, from the site), corroborated (by several volunteers) or unconfirmed (one volunteer's word); disputed or contradicted stands instead of unconfirmed where other volunteers say otherwise, and in doubt with --json. With --json, ways says how it came: pushed along the tree, pulled after a gap from the parent, a lazy link or a root replica, from the site, and why.
 
 A source that is proved to have said two different things at one place of its line is printed once, too: as JSON, an object with "fork" in it, which holds the proof.
 
@@ -46,6 +46,8 @@ type followed struct {
 	Trust     string     `json:"trust"`
 	Doubt     string     `json:"doubt"` // "disputed" or "contradicted" by other volunteers, or ""
 	Seq       uint64     `json:"seq"`   // in the line of who said so; 0 if fetched
+
+	Ways []feedtree.Way `json:"ways"` // in which it came, oldest first
 }
 
 // Run prints until ctx ends.
@@ -148,5 +150,6 @@ func (c followCmd) print(w io.Writer, u feedtree.Update) error {
 	return line.Encode(followed{
 		Feed: u.Feed, ID: u.Item.GUID, Title: u.Item.Title, Link: u.Item.Link,
 		Published: dateOrNull(u.Item.Date()), Received: u.Received.UTC(), Trust: u.Trust.String(), Doubt: doubtOf(u), Seq: u.Seq,
+		Ways: append([]feedtree.Way{}, u.Ways...),
 	})
 }

@@ -19,12 +19,13 @@ func TestFollowPrints(t *testing.T) {
 		Feed: "https://example.org/feed.xml", Trust: store.Signed, Seq: 7, Received: at,
 		Item: feed.Item{GUID: " urn:<1>&\u2028", Title: "A\nB\x1b[2J", Link: "https://example.org/1?a=b&c", Published: at},
 	}
+	u.Ways = []feedtree.Way{{How: feedtree.FromLazy, From: "peer", At: at.UTC().Truncate(time.Second), Asked: 2}}
 	var out bytes.Buffer
 	if err := (followCmd{JSON: true}).print(&out, u); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"feed":"https://example.org/feed.xml","id":" urn:<1>&\u2028","title":"A\nB\u001b[2J","link":"https://example.org/1?a=b&c",` +
-		`"published":"2026-11-20T12:00:00Z","received":"2026-11-20T12:00:00.123456789Z","trust":"signed","seq":7}` + "\n"
+		`"published":"2026-11-20T12:00:00Z","received":"2026-11-20T12:00:00.123456789Z","trust":"signed","doubt":"","seq":7,"ways":[{"how":"lazy link","from":"peer","at":"2026-11-20T12:00:00Z","asked":2,"why":""}]}` + "\n"
 	if out.String() != want {
 		t.Errorf("got  %swant %s", out.String(), want)
 	}
