@@ -1,14 +1,11 @@
 package proxy
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"html/template"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +52,7 @@ func (p *Proxy) export(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) takeList(w http.ResponseWriter, r *http.Request) {
 	list, err := readList(r)
 	if err != nil {
-		p.noList(w, err)
+		p.noList(w, r, err)
 		return
 	}
 	p.imports.take(list)
@@ -82,7 +79,7 @@ func readList(r *http.Request) (*opml.List, error) {
 }
 
 // noList tells what is wrong with a file that is no list.
-func (p *Proxy) noList(w http.ResponseWriter, err error) {
+func (p *Proxy) noList(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusUnprocessableEntity
 	var bad *opml.Error
 	var large *http.MaxBytesError
@@ -96,7 +93,7 @@ func (p *Proxy) noList(w http.ResponseWriter, err error) {
 		status = http.StatusBadRequest
 	}
 	p.guard.refused.count(whyGarbled)
-	refuse(w, status, "No feed is added: "+clip(err.Error()))
+	p.sorry(w, r, status, "No feed is added: "+clip(err.Error()))
 }
 
 // imported is what became of the feeds of lists.
@@ -127,8 +124,6 @@ func (p *Proxy) imported() imported {
 	return sum
 }
 
-var listTemplate = template.Must(template.New("opml.html").ParseFS(assets, "opml.html"))
-
 // listResult shows what became of the feeds of a list, to people as a page that
 // renews itself until all is done, and to programs.
 func (p *Proxy) listResult(w http.ResponseWriter, r *http.Request) {
@@ -137,23 +132,12 @@ func (p *Proxy) listResult(w http.ResponseWriter, r *http.Request) {
 		answerJSON(w, sum)
 		return
 	}
-	var out bytes.Buffer
-	err := listTemplate.Execute(&out, struct {
-		imported
-		Base    string
-		Readers []Reader
-	}{sum, p.base, slices.Clone(Readers())})
-	if err != nil {
-		panic("proxy: the list's template: " + err.Error())
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", pageSecurity)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
 	if !sum.Done {
-		h.Set("Refresh", "3")
+		w.Header().Set("Refresh", "3")
 	}
-	_, _ = w.Write(out.Bytes())
+	show(w, http.StatusOK, "list", struct {
+		shell
+		imported
+		Readers []Reader
+	}{p.shell("Feeds from your list", p.overall()), sum, Readers()})
 }

@@ -33,11 +33,12 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"pageOf":    pageOf,
 	"itemOf":    itemPage,
 	"words":     inWords,
+	"readers":   Readers,
 	"name":      nameOf,
 	"span":      span,
 	"saved":     func(alone, made int) int { return alone - made },
 	"count":     func(of map[string]uint64, name string) int64 { return int64(of[name]) },
-}).ParseFS(assets, "page*.html"))
+}).ParseFS(assets, "page*.html", "opml.html"))
 
 // pageSecurity lets the pages use their own style and script, show an item in a
 // frame of their own, and nothing else.
@@ -71,7 +72,6 @@ type shell struct {
 	Title   string
 	Notice  notice
 	Company company
-	Import  bool // a list of feeds can be dropped here
 }
 
 // notice is what came of what the user just did.
@@ -82,10 +82,7 @@ type notice struct {
 }
 
 func (p *Proxy) shell(title string, s feedtree.Status) shell {
-	return shell{
-		Base: p.base, Token: p.guard.token, Now: p.now(), Title: title, Company: companyOf(s),
-		Import: p.routes["/opml"].post != nil,
-	}
+	return shell{Base: p.base, Token: p.guard.token, Now: p.now(), Title: title, Company: companyOf(s)}
 }
 
 // show answers with a page.
