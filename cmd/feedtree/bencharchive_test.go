@@ -15,7 +15,7 @@ func TestBenchArchive(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); code != 0 || err != nil {
 		t.Fatalf("exit %d, %v: %s%s", code, err, &out, &log)
 	}
-	if r.Items != 2000 || r.Hits < 1 || r.InsertsPerSec <= 0 || r.PerByte <= 0.1 || r.PerByte > 1.5 || r.NewestP99 <= 0 {
+	if r.Items != 2000 || r.Hits < 1 || r.InsertsPerSec <= 0 || r.PerByte <= 0.1 || r.PerByte > 1.5 || r.Newest.P99 <= 0 || r.Search.P50 <= 0 {
 		t.Errorf("%+v", r)
 	}
 }

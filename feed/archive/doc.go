@@ -61,6 +61,17 @@
 //
 // `feedtree bench archive` measures all of the file, and how fast it is.
 //
+// # Long tests
+//
+// What the tests do briefly, these do at length, with progress and a seed:
+//
+//	go test ./feed/archive -run TestPowerLoss -archive.losses 10000 -archive.seed 2005 -timeout 1h
+//	go test ./feed/archive -run TestKilled -archive.kills 1000 -timeout 1h
+//	go test ./feed/archive -run TestFaults -archive.faults 1 -timeout 1h
+//	go test ./feed/archive -run TestBitFlips -archive.flips 2500 -timeout 1h
+//
+// # Damage
+//
 // Checksums find accidents. Whoever can write the file can write checksums too;
 // envelopes are what proves anything to anybody else.
 //

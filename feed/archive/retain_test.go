@@ -24,23 +24,23 @@ func daily(day int) store.Item {
 
 // year is an archive with an item a day, of which the feed's document still shows
 // two.
-func year(t *testing.T, limits store.Limits) (*archive.Archive, string) {
+func year(t *testing.T, limits store.Limits) *archive.Archive {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "archive.db")
-	a, err := archive.OpenWith(path, limits)
+	a, err := archive.OpenWith(filepath.Join(t.TempDir(), "archive.db"), limits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close() })
 	f := &store.Feed{URL: feedURL, ContentType: "application/rss+xml", Doc: []byte(`<rss version="2.0"><channel><title>f</title>
 		<item><guid>day-5</guid><title>pinned</title></item><item><guid>day-364</guid><title>last</title></item></channel></rss>`)}
+	batch := store.Batch{Feed: f}
 	for day := range 365 {
-		if _, err := a.Apply(t.Context(), store.Batch{Feed: f, Items: []store.Item{daily(day)}}); err != nil {
-			t.Fatal(err)
-		}
-		f = nil
+		batch.Items = append(batch.Items, daily(day))
 	}
-	return a, path
+	if _, err := a.Apply(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 func held(t *testing.T, a *archive.Archive) map[string][32]byte {
@@ -61,7 +61,7 @@ func held(t *testing.T, a *archive.Archive) map[string][32]byte {
 
 // What is too old goes, but what the feed still shows: that would come back as news.
 func TestRetainAge(t *testing.T) {
-	a, _ := year(t, store.Limits{})
+	a := year(t, store.Limits{})
 	now := retainStart.AddDate(0, 0, 365)
 	if err := a.Retain(t.Context(), archive.Retention{Age: 100 * 24 * time.Hour}, now); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestRetainAge(t *testing.T) {
 }
 
 func TestRetainBytes(t *testing.T) {
-	a, _ := year(t, store.Limits{})
+	a := year(t, store.Limits{})
 	size := int64(len(daily(100).Doc))
 	if err := a.Retain(t.Context(), archive.Retention{Bytes: 50 * size}, retainStart); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestRetainBytes(t *testing.T) {
 
 // A feed's own limits do not let go either what it still shows.
 func TestLimitsKeepWhatIsShown(t *testing.T) {
-	a, _ := year(t, store.Limits{Items: 10})
+	a := year(t, store.Limits{Items: 10})
 	known := held(t, a)
 	if _, ok := known["guid:day-5"]; !ok || len(known) != 10 {
 		t.Errorf("%d items are left, the one that is shown: %v", len(known), ok)
