@@ -255,17 +255,21 @@ func TestHostileInputTakesLinearTime(t *testing.T) {
 		"prefixes":                 counted("<x%d:a/>", n),
 		"nested divs":              strings.Repeat("<div>", 90) + strings.Repeat("<p>x", n/100),
 	} {
-		start := time.Now()
-		f, err := Parse([]byte(head+s), "")
-		if err == nil {
-			_ = render(t, f, RSS, Options{})
+		took := time.Hour
+		for try := 0; try < 5 && took > 3*time.Second; try++ { // the machine may be busy with something else
+			start := time.Now()
+			f, err := Parse([]byte(head+s), "")
+			if err == nil {
+				_ = render(t, f, RSS, Options{})
+			}
+			f, err = Parse([]byte(head+s+"</description></item></channel></rss>"), "")
+			if err == nil {
+				_ = render(t, f, Atom, Options{})
+			}
+			took = min(took, time.Since(start))
 		}
-		f, err = Parse([]byte(head+s+"</description></item></channel></rss>"), "")
-		if err == nil {
-			_ = render(t, f, Atom, Options{})
-		}
-		if d := time.Since(start); d > 3*time.Second {
-			t.Errorf("%s: %v", what, d)
+		if took > 3*time.Second {
+			t.Errorf("%s: %v", what, took)
 		}
 	}
 }
