@@ -262,7 +262,6 @@ func (d *desk) heard(all []heard, added map[string][]time.Time) {
 		if ch == nil {
 			continue
 		}
-		d.learned(ch)
 		if h.env.Kind == signing.Event {
 			ch.count.events++
 		} else {

@@ -79,6 +79,9 @@ func (n *Node) judge(env *signing.Envelope) (multicast.Verdict, string) {
 		verdict, why = multicast.Refuse, whyLiar
 	case s != nil:
 		verdict, why = s.judge(env, now)
+		if s.learned.Load() {
+			n.desk.post(func(d *desk) { d.learned(d.channels[s.url]) })
+		}
 	}
 	if s != nil && verdict == multicast.Refuse {
 		s.refused.count(why)

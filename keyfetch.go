@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/fetch"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/signing"
@@ -12,11 +13,10 @@ import (
 
 // When a certificate is asked for that the feed names, beyond the first time.
 const (
-	certAgain    = 10 * time.Minute   // if what is held does not do
-	certNow      = 10 * time.Second   // if somebody's word depends on it
-	certSoon     = 6 * time.Hour      // if the signing keys end within certEnds
-	certEnds     = 7 * 24 * time.Hour //
-	certSeldom   = 24 * time.Hour     // otherwise: the tree tells of changes
+	certAgain    = 10 * time.Minute // if what is held does not do
+	certSoon     = 6 * time.Hour    // if the signing keys end within certEnds
+	certEnds     = 7 * 24 * time.Hour
+	certSeldom   = 24 * time.Hour // otherwise: the tree tells of changes
 	certPatience = 15 * time.Second
 )
 
@@ -60,15 +60,33 @@ func askCertificate(ctx context.Context, http *fetch.Client, url, place string) 
 // seeKeys reads what the answer of the origin says of the feed's keys. It returns how
 // many more requests that took.
 func (n *Node) seeKeys(ctx context.Context, rec *store.Feed, p *poll) (requests uint64) {
-	if p.doc != nil {
-		p.keys = announced(rec, p.doc, p.answer.URL, p.now)
-	} else {
+	switch doc := n.unread(ctx, rec, p); {
+	case doc != nil:
+		p.keys = announced(rec, doc, p.answer.URL, p.now)
+	default:
 		p.keys = sighting{same: sameHost(rec.URL, p.answer.URL) && overHTTPS(p.answer.URL)}
 	}
 	if p.cert = n.certificate(ctx, rec, p.keys, p.job.nudge, p.now); p.cert != nil {
 		return 1
 	}
 	return 0
+}
+
+// unread returns the document whose announcement is to be read: one that came, or the
+// one held, if the origin says that it is current and nothing of it is remembered.
+func (n *Node) unread(ctx context.Context, rec *store.Feed, p *poll) *feed.Feed {
+	if p.doc != nil || !bookOf(rec).Asked.IsZero() {
+		return p.doc
+	}
+	stored, _, err := n.config.Store.Feed(ctx, rec.URL)
+	if err != nil || len(stored.Doc) == 0 {
+		return nil
+	}
+	doc, err := feed.Parse(stored.Doc, stored.ContentType)
+	if err != nil {
+		return nil
+	}
+	return doc
 }
 
 // strayError is about a certificate that was not found where it belongs.
@@ -82,10 +100,10 @@ func (e *strayError) Error() string {
 func (b *keyBook) wants(pin store.Pin, s sighting, urgent bool, now time.Time) bool {
 	since, state := now.Sub(b.Asked), b.latest()
 	switch {
-	case pin.How == "" || since < 0 && !urgent:
-		return false
-	case urgent:
-		return since < 0 || since >= certNow
+	case pin.How == "" || urgent: // a word depends on it, which is not so often
+		return pin.How != ""
+	case since < 0:
+		return true // the clock was set back
 	case state == nil || b.Trouble.State != "" || s.pin.How != "" && state.Fingerprint() != signing.Fingerprint(s.pin.Fingerprint):
 		return since >= certAgain
 	case now.Add(certEnds).After(state.Until()):

@@ -135,11 +135,15 @@ func (b keyBook) follow(url string, pin store.Pin, c signing.Certificate, now ti
 	return b, pin, nil
 }
 
-// reset forgets what was believed because of a pin that is another now.
+// reset forgets what was believed because of a pin that is another now. Of a
+// certificate in dispute nothing is left: which of two things is true is for the
+// next one to say.
 func (b keyBook) reset(url string, pin store.Pin) keyBook {
-	b.Rival, b.Disputed, b.Trouble = nil, false, keyTrouble{}
 	known := b.cert
-	b.cert, b.PEM = nil, ""
+	if b.Disputed {
+		known = nil
+	}
+	b.Rival, b.Disputed, b.Trouble, b.cert, b.PEM = nil, false, keyTrouble{}, nil, ""
 	if known != nil {
 		if c, err := known.From(url, pin.Fingerprint); err == nil {
 			b.cert, b.PEM = c, string(c.MarshalPEM())

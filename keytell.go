@@ -50,13 +50,15 @@ func (s *standing) learn(env *signing.Envelope, now time.Time) {
 	s.learned.Store(true)
 }
 
-// learned stores what the tree taught of a feed's keys.
+// learned stores what the tree taught of a feed's keys. What came before it is judged
+// again.
 func (d *desk) learned(ch *channel) {
-	if !ch.standing.learned.Swap(false) {
+	if ch == nil || !ch.standing.learned.Swap(false) {
 		return
 	}
 	p := ch.standing.policy.Load()
 	d.node.background(func(ctx context.Context) {
+		_ = d.node.carrier.Recheck(ch.group) // fails only once closed
 		_, err := ch.ledger.write(ctx, store.Batch{}, func(rec *store.Feed) { adopt(rec, p, time.Now()) })
 		if err != nil {
 			d.node.complain(ctx, "cannot store the keys of a feed", ch.url, err)

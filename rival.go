@@ -18,6 +18,10 @@ const (
 	// is lied to on its own way to the site is not followed.
 	recoverSeenBy = 2
 
+	// recoverLately is when they must have looked last, since what others saw days
+	// ago says nothing of today.
+	recoverLately = 24 * time.Hour
+
 	ownView = "self" // this node, among those who saw it
 
 	maxViews = 16 // more prove no more
@@ -70,11 +74,11 @@ func (b keyBook) seen(perspective, fingerprint string, at time.Time) keyBook {
 func (r *rival) due(now time.Time) bool {
 	lately := 0
 	for _, at := range r.Seen {
-		if now.Sub(at) < recoverAfter && !at.Before(r.Since) {
+		if now.Sub(at) < recoverLately && !at.Before(r.Since) {
 			lately++
 		}
 	}
-	return now.Sub(r.Since) >= recoverAfter && lately >= recoverSeenBy && now.Sub(r.Seen[ownView]) < recoverAfter
+	return now.Sub(r.Since) >= recoverAfter && lately >= recoverSeenBy && now.Sub(r.Seen[ownView]) < recoverLately
 }
 
 // recover moves an automatic pin to a rival that is due.
