@@ -323,13 +323,13 @@ func (n *Node) failed(ctx context.Context, ch *channel, state polite.State, caus
 	if err != nil {
 		n.complain(ctx, "cannot note a failed poll", ch.url, err)
 	}
-	n.config.Log.Info("a feed's origin has nothing for us", "feed", ch.url, "error", cause)
+	n.config.Log.Info("a feed's origin has nothing for us", "feed", feed.Redacted(ch.url), "error", feed.Redacted(cause.Error()))
 }
 
 // complain logs what keeps the node from doing its work.
 func (n *Node) complain(ctx context.Context, what, url string, err error) {
 	if ctx.Err() == nil && !errors.Is(err, ErrUnknown) {
-		n.config.Log.Warn(what, "feed", url, "error", err)
+		n.config.Log.Warn(what, "feed", feed.Redacted(url), "error", feed.Redacted(err.Error()))
 	}
 }
 

@@ -137,7 +137,7 @@ func (g *volumes) load(ctx context.Context, s store.Store, h store.Historian, ur
 func (p *Proxy) before(ctx context.Context, b *book) int64 {
 	ends, err := b.volumes.known(ctx, p.config.Store, b.sub.URL())
 	if err != nil {
-		p.config.Log.Warn("the history of a feed cannot be told", "feed", b.sub.URL(), "error", err)
+		p.config.Log.Warn("the history of a feed cannot be told", "feed", feed.Redacted(b.sub.URL()), "error", err)
 	}
 	if len(ends) == 0 {
 		return 0

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/feed"
 )
 
 //go:embed page*.html page.css page.js opml.html
@@ -57,8 +58,8 @@ func newView(p *Proxy) *view {
 		events: &events{proxy: p, to: map[chan message]struct{}{}},
 		caps:   &caps{source: p.source, store: p.config.Store, fixed: p.config.Polling, log: p.config.Log},
 	}
-	v.newest = &newest{store: p.config.Store, believe: p.source.Believed, arrived: v.events.arrived, complain: func(feed string, err error) {
-		p.config.Log.Warn("the page cannot read items", "feed", feed, "error", err)
+	v.newest = &newest{store: p.config.Store, believe: p.source.Believed, arrived: v.events.arrived, complain: func(url string, err error) {
+		p.config.Log.Warn("the page cannot read items", "feed", feed.Redacted(url), "error", err)
 	}}
 	v.caps.restore()
 	return v

@@ -42,7 +42,7 @@ func (p *Proxy) itemsOf(r *http.Request, f feedtree.FeedStatus, most int) []news
 	}
 	items, err := p.config.Store.Items(r.Context(), f.URL, most)
 	if err != nil {
-		p.config.Log.Warn("the page cannot read items", "feed", f.URL, "error", err)
+		p.config.Log.Warn("the page cannot read items", "feed", feed.Redacted(f.URL), "error", err)
 		return nil
 	}
 	slices.SortStableFunc(items, newestFirst)

@@ -94,7 +94,7 @@ func (p *Proxy) findItem(r *http.Request) (foundItem, bool) {
 	}
 	items, err := p.config.Store.Items(r.Context(), f.URL, itemsSearched)
 	if err != nil {
-		p.config.Log.Warn("the page cannot read items", "feed", f.URL, "error", err)
+		p.config.Log.Warn("the page cannot read items", "feed", feed.Redacted(f.URL), "error", err)
 		return foundItem{}, false
 	}
 	i := slices.IndexFunc(items, func(it store.Item) bool { return it.Key == asked.Get("key") })

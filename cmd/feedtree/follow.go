@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/witness"
 )
 
@@ -65,7 +66,7 @@ func (c followCmd) Run(ctx context.Context, t terminal, log *slog.Logger) (err e
 	if err != nil {
 		return err
 	}
-	log.Info("following", "feed", sub.URL(), "peer", node.ID())
+	log.Info("following", "feed", feed.Redacted(sub.URL()), "peer", node.ID())
 	out := &lines{w: t.Out}
 	go c.accuse(ctx, changed, sub, out) // ends with ctx, and writes nothing after the node is closed
 	for u, err := range sub.Items(ctx) {
