@@ -58,10 +58,13 @@ func (ch *channel) freshAsOf() time.Time {
 func (in *intake) broken(env *signing.Envelope, batch []store.Envelope) bool {
 	line := lineKey{env.Group, env.Key}
 	first := env.Seq == 0 || env.Kind == signing.Event && env.Seq == 1
-	if !first || in.epochs[line] >= env.Epoch {
+	if gap, ok := in.gaps[line]; ok && env.Kind == signing.Event && env.Hash() == gap.before || time.Now().After(gap.until) {
+		delete(in.gaps, line) // what comes now shows whether that is all
+	}
+	if !first || env.Kind == signing.Heartbeat && in.epochs[line] >= env.Epoch {
 		return false
 	}
-	in.epochs[line] = env.Epoch
+	in.epochs[line] = max(in.epochs[line], env.Epoch)
 	held, err := in.node.config.Store.Envelopes(context.Background(), env.Group, -1)
 	if err != nil {
 		return true
@@ -76,5 +79,18 @@ func (in *intake) broken(env *signing.Envelope, batch []store.Envelope) bool {
 			return false
 		}
 	}
+	if any && env.Prev != [32]byte{} {
+		in.gaps[line] = epochGap{before: env.Prev, until: time.Now().Add(gapPatience)}
+	}
 	return any
 }
+
+// epochGap is that the end of an epoch is missing. The line's cursor stays before it,
+// so that it is asked for again after a restart, but not for ever: the source may
+// have lost it, too.
+type epochGap struct {
+	before [32]byte // hash of the event that is missing
+	until  time.Time
+}
+
+const gapPatience = time.Hour

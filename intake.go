@@ -34,7 +34,8 @@ type intake struct {
 	lacks map[lineKey]multicast.Stamp // first event of a line that could not be stored
 
 	epochs map[lineKey]uint64 // of publishers: the latest that was seen to begin
-	ended  time.Time          // when it saw that the node closes
+	gaps   map[lineKey]epochGap
+	ended  time.Time // when it saw that the node closes
 }
 
 // arrival is an event that came: one of a feed followed here, or one to be held
@@ -51,7 +52,7 @@ type arrival struct {
 
 func newIntake(n *Node) *intake {
 	return &intake{node: n, queue: make(chan arrival, intakeRoom), done: make(chan struct{}), lacks: map[lineKey]multicast.Stamp{},
-		epochs: map[lineKey]uint64{}}
+		epochs: map[lineKey]uint64{}, gaps: map[lineKey]epochGap{}}
 }
 
 // deliver is called by the loop. It blocks while the store is behind.
@@ -222,10 +223,14 @@ func (in *intake) read(a *arrival, b *store.Batch) (heard, bool) {
 	a.stored = true
 	now, p := time.Now(), s.policy.Load()
 	b.Envelopes = append(b.Envelopes, e)
-	b.Cursors = append(b.Cursors, store.Cursor{
-		Group: e.Group, Source: e.Source, Epoch: e.Epoch, Seq: in.cursor(a)})
 	h := heard{url: s.url, env: a.env, speaks: p.speaks(a.env), whole: in.cursor(a) >= a.env.Seq}
 	h.broken = h.speaks && in.broken(a.env, b.Envelopes)
+	if _, gap := in.gaps[lineKey{a.env.Group, a.env.Key}]; gap {
+		h.whole = false
+	} else {
+		b.Cursors = append(b.Cursors, store.Cursor{
+			Group: e.Group, Source: e.Source, Epoch: e.Epoch, Seq: in.cursor(a)})
+	}
 	// What is pushed is as young as it is quick. But what says that it is old is:
 	// it was kept back somewhere, or pushed on by a node that had to ask for it.
 	if ago := now.Sub(a.env.Time); a.via != multicast.ViaTree || ago > maxAhead {

@@ -72,6 +72,13 @@
 // rest: a lease alone makes no node part of the tree. In a larger tree the next
 // root gets what is missing from its children.
 //
+// # Epochs
+//
+// A source opens an epoch whenever its program starts. The first word of one names
+// the last event before it: where that is not here, neighbours are asked for what
+// they have of the line since, and events of the epochs before are taken although
+// a later one is here already (epoch.go).
+//
 // # Forks
 //
 // Heads name the event at the head, and each event the one before it. A node that

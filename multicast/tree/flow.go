@@ -89,6 +89,7 @@ func (n *Node) lineFor(g *group, s multicast.Stamp) *line {
 	case l.epoch == 0:
 		l.startEpoch(s.Epoch, s.Seq, pullMax)
 	case s.Epoch > l.epoch:
+		l.leaveEpoch()
 		l.startEpoch(s.Epoch, s.Seq, pullMax)
 		l.beat = nil
 	}
@@ -146,18 +147,18 @@ func (n *Node) takeBeat(g *group, l *line, ev *multicast.Event) bool {
 	n.raise(g, l, s.Seq)
 	l.beat = ev
 	l.note(ev)
+	n.checkLink(g, l, ev)
 	return true
 }
 
 func (n *Node) takeEvent(g *group, l *line, ev *multicast.Event, a arrival) bool {
 	s := ev.Stamp
 	switch {
-	case s.Epoch < l.epoch:
-		n.count.Stale++
-		return false
 	case s.Seq == 0:
 		n.count.Malformed++
 		return false
+	case s.Epoch < l.epoch:
+		return n.takeLate(g, l, ev, a)
 	case l.has(s.Seq):
 		n.count.Duplicates++
 		n.again(g, l, ev, a)
@@ -166,6 +167,7 @@ func (n *Node) takeEvent(g *group, l *line, ev *multicast.Event, a arrival) bool
 	n.raise(g, l, s.Seq)
 	l.accept(s.Seq)
 	l.note(ev)
+	n.checkLink(g, l, ev)
 	g.buffer.add(kept{event: ev, from: a.from, want: a.want}, &n.cfg)
 	return true
 }
@@ -262,7 +264,7 @@ func (n *Node) hand(g *group, l *line, ev *multicast.Event, a arrival) {
 	case g.member:
 		n.count.Delivered++
 		n.step.out.Deliveries = append(n.step.out.Deliveries, multicast.Delivery{
-			Event: *ev, From: a.from, Via: n.ways(g, a), Hops: int(a.hops), Asked: l.recovery.asks(a), Cursor: l.cursor()})
+			Event: *ev, From: a.from, Via: n.ways(g, a), Hops: int(a.hops), Asked: l.recovery.asks(a), Cursor: l.cursorOf(ev.Stamp)})
 	case ev.Stamp.Heartbeat():
 	case g.isRoot(n.step.now) || a.replica:
 		g.lease = n.step.now + n.cfg.Lease

@@ -136,7 +136,12 @@ func (g *group) heard() (claims []multicast.Stamp) {
 func (g *group) cursor() []multicast.Stamp {
 	hs := slices.Clone(g.heads())
 	for i := range hs {
-		if seq := g.line(hs[i].Source).cursor(); seq != hs[i].Seq {
+		l := g.line(hs[i].Source)
+		if l.whole.Epoch != 0 {
+			hs[i] = l.whole
+			continue
+		}
+		if seq := l.cursor(); seq != hs[i].Seq {
 			hs[i].Seq, hs[i].Tag = seq, multicast.Tag{}
 		}
 	}

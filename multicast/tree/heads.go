@@ -175,6 +175,8 @@ func (n *Node) resume(g *group, cursor []multicast.Stamp) {
 			g.lines = append(g.lines, l)
 		case l != nil && l.epoch == c.Epoch:
 			n.rewind(g, l, c.Seq)
+		case l != nil && l.epoch > c.Epoch && c.Epoch != 0:
+			l.behind(c)
 		}
 	}
 }

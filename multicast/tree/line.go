@@ -24,6 +24,8 @@ type line struct {
 	bits     [window / 64]uint64
 	beat     *multicast.Event // the latest heartbeat, nil if there was none
 	tag      multicast.Tag    // of the event at high
+	past     []past           // epochs before this one, oldest first
+	whole    multicast.Stamp  // up to where the application's copy is, if that is of an earlier epoch
 	old      bool             // it was there before this node joined: what came before is not missed
 	ttl      time.Duration
 	heard    time.Duration

@@ -23,7 +23,7 @@ const (
 	Path                   // parent → child: my way to the top changed. Edge, Ver, Path (empty: I am detached)
 	Data                   // an event. Event, Via, Hops, Want (receipts wanted), Flags
 	Heads                  // what the sender has, for every group it lists. Entries; now and then Digest, Paths
-	Pull                   // send me these. Stamp{Source, Epoch}, From, To (inclusive)
+	Pull                   // send me these. Stamp{Source, Epoch}, From, To (inclusive); if Fresh, what is after Stamp
 	Lack                   // answer to Pull: I do not have these. Stamp, From, To
 	Walk                   // a member looks for a lazy link. Peers[0] is the member, Hops the steps left
 	Link                   // be my lazy link. Path
@@ -59,7 +59,7 @@ type Flags uint8
 // The flags.
 const (
 	Detached   Flags = 1 << iota // Join: I have no parent now
-	Fresh                        // Entry of Heads: tell me yours
+	Fresh                        // Entry of Heads: tell me yours; Pull: whatever the epoch
 	Replica                      // Data: keep it under a lease, you are near the root
 	AsParent                     // Entry of a Sync: the sender is the parent of this edge
 	Better                       // Join: I move because it is better for me, and say how much

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"github.com/feedtree/feedtree/multicast"
 	"slices"
 	"time"
 
@@ -47,6 +48,9 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	n.tuned(g, better)
 	n.learn(g, from, m.Heads, reorderWait)
 	n.tellForks(g, from)
+	for _, l := range g.lines {
+		l.whole = multicast.Stamp{} // the parent was told, and sends what is between
+	}
 	g.fresh = false
 	n.retryGaps(g)
 	n.meet(g, m.Peers)

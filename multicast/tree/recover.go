@@ -186,6 +186,10 @@ func (n *Node) pullClaim(g *group, l *line) {
 // the asker lacks it, and says so if something is not there.
 func (n *Node) onPull(g *group, from overlay.ID, m *Message) {
 	l := g.line(m.Stamp.Source)
+	if m.Flags&Fresh != 0 {
+		n.tellLater(g, from, m)
+		return
+	}
 	if m.To >= m.From+pullMax {
 		n.count.Malformed++
 		return
