@@ -205,12 +205,14 @@ func (a *author) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the line: %w", err)
 	}
+	opened := a.line.Epoch
 	a.line = signing.Line{}
 	for _, l := range lines {
 		if l.Source == a.id.Public() {
 			a.line = signing.Line{Epoch: l.Epoch, Seq: l.Seq, Head: l.Head, Beat: l.Beat}
 		}
 	}
+	a.opened = a.opened && a.line.Epoch == opened // or the store did not take the first word of the epoch
 	own, err := a.held(ctx)
 	if err != nil {
 		return fmt.Errorf("read what was said on the line: %w", err)
