@@ -152,7 +152,10 @@ func TestItemsAreCorroborated(t *testing.T) {
 			o := newOrigin(t)
 			o.publish("/feed.xml", "a")
 			url := o.url("/feed.xml")
-			n := startNode(t, o, func(c2 *feedtree.Config) { c2.Polling.Off, c2.NetworkOf = true, c.network })
+			n := startNode(t, o, func(c2 *feedtree.Config) {
+				c2.Polling = feedtree.Polling{Off: true, Min: time.Hour} // it does not ask again
+				c2.NetworkOf = c.network
+			})
 			s := subscribe(t, n, url)
 			got := collect(t, s)
 			eventually(t, "joined", func() bool { return n.InTree(url) })

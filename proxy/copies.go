@@ -116,12 +116,11 @@ func newCopy(doc *feed.Feed, state feedtree.DocState, format feed.Format, at pla
 	if format == own {
 		format = doc.Format
 	}
-	o := feed.Options{Self: at.self, Base: at.origin, Live: true, Mark: marker(state.Trust)}
+	o := feed.Options{Self: at.self, Base: at.origin, Live: true, Mark: marker(state.Trust), Paging: at.paging}
 	if labels {
 		o.Line = labeller(state)
 	}
 	var plain bytes.Buffer
-	o.Paging = at.paging
 	err := feed.Render(&plain, doc, format, o)
 	if err != nil {
 		return nil, fmt.Errorf("writing %s as %v: %w", at.origin, format, err)

@@ -11,8 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/feed/witness"
 )
 
 // A feed's history is served as archived documents (RFC 5005 §4), from which a
@@ -194,8 +196,7 @@ func (p *Proxy) volume(ctx context.Context, b *book, format feed.Format, page in
 	if err != nil {
 		return nil, err
 	}
-	items, trust, newest := volumeItems(versions)
-	state.Trust = trust
+	items, newest := volumeItems(versions, p.source.Believed, &state)
 	here.self, here.paging = pageURL(here.self, page), paging
 	doc, err := newCopy(channel.Only(items), state, format, here, p.config.Labels, newest)
 	if err == nil && doc != nil {
@@ -206,20 +207,23 @@ func (p *Proxy) volume(ctx context.Context, b *book, format feed.Format, page in
 
 // volumeItems reads the items of a page, the last arrived first. Of an item that changed
 // within a page the last version is shown.
-func volumeItems(versions []store.Item) (items []feed.Item, trust map[string]store.Trust, newest time.Time) {
-	trust = make(map[string]store.Trust)
+func volumeItems(versions []store.Item, believe believer, state *feedtree.DocState) (items []feed.Item, newest time.Time) {
+	state.Trust, state.Doubt = map[string]store.Trust{}, map[string]witness.State{}
 	for _, v := range slices.Backward(versions) {
 		doc, err := feed.Parse(v.Doc, v.ContentType)
-		if _, again := trust[v.Key]; again || err != nil || len(doc.Items) == 0 {
+		if _, again := state.Trust[v.Key]; again || err != nil || len(doc.Items) == 0 {
 			continue
 		}
 		items = append(items, doc.Items[0])
-		trust[v.Key] = v.Trust
+		trust, doubt := believe(v)
+		if state.Trust[v.Key] = trust; doubt != witness.Unconfirmed {
+			state.Doubt[v.Key] = doubt
+		}
 		if v.Received.After(newest) {
 			newest = v.Received
 		}
 	}
-	return items, trust, newest
+	return items, newest
 }
 
 // paging is the current document's place in the history, nil if there is none yet.
