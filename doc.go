@@ -24,14 +24,18 @@
 //
 // Every item says why it is believed ([Update.Trust]): it is signed by the
 // publisher, was fetched here from its origin, or is the word of one volunteer,
-// unconfirmed. The publisher's key is the one that the feed's own document
+// unconfirmed. The publisher's root keys are those that the feed's own document
 // announces, fetched here from the feed's own host over HTTPS, the first time it
-// is seen; a later document that names another does not move it. A key seen over
-// plain HTTP is used to refuse others, not to believe. Events under any other key
-// in the publisher's name are refused and counted; if the feed announced no key
-// so far, its document is asked for once more before that is decided, and if
-// there is still none, they count as a volunteer's. While a publisher keeps its
-// promise of heartbeats, volunteers are refused.
+// is seen: they are pinned. Whom they let sign stands in the feed's certificate
+// ([signing.KeyState]), which is fetched from that host over HTTPS, and comes along
+// the tree when it changes. A pin goes where its root keys sign that it should; else
+// only, if nobody set it by hand, to root keys that the feed announced for 72 hours
+// while others saw them too; [Node.SetPin] sets one. A key seen over plain HTTP is
+// used to refuse others, not to believe. Events under any other key in the
+// publisher's name are refused and counted; if the feed announced no key so far, or
+// its certificate may list that one, its origin is asked once more before that is
+// decided, and if there is still no key, they count as a volunteer's. While a
+// publisher keeps its promise of heartbeats, volunteers are refused.
 //
 // With each outcome a volunteer testifies to the validators, the hash and the items of
 // the document ([signing.Testimony]), and feed/witness weighs what they say.
@@ -112,6 +116,5 @@
 // they stop has [Node.Leave], which keeps what is known, and which refuses while a
 // program holds a subscription.
 // A feed that only is published from here is not polled and not resumed at the
-// start. The certificate that ft:tree may name is not fetched: as there is one
-// key, its fingerprint and the events name it completely.
+// start.
 package feedtree

@@ -15,7 +15,7 @@ type Tree struct {
 	Version     int           // of the element; 1
 	Group       string        // the multicast group, base32
 	Cert        string        // URL of the certificate
-	Fingerprint string        // of the key: "sha-256:HEX"
+	Fingerprint string        // of the root keys, or of the only key: "sha-256:HEX"
 	TTL         time.Duration // time between heartbeats; 0: none promised
 	Head        uint64        // the last event's number when the document was made
 	Bootstrap   []string      // multiaddrs, hints only

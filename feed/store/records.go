@@ -18,7 +18,7 @@ type Feed struct {
 	Moved       string        // where a chain of permanent redirects ended
 	Local       string        // why the feed stays out of the overlay, or ""
 	Pin         Pin
-	Cert        []byte // the publisher's certificate, PEM
+	Cert        []byte // what else is known of the publisher's keys, its certificate with it, as package feedtree writes it
 	Failure     string // what is wrong now, as a sentence, or ""
 }
 
@@ -28,10 +28,10 @@ type Validators struct {
 	LastModified string
 }
 
-// Pin is the publisher's key as first seen, and how it was seen.
+// Pin is the publisher's root keys as first seen, and how they were seen.
 type Pin struct {
 	Fingerprint [32]byte
-	How         string // "https", "http", "manual"; "" for no pin
+	How         string // "https", "http", "recovered", "manual"; "" for no pin
 	Since       time.Time
 }
 
