@@ -3,6 +3,7 @@ package feedtree
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -151,3 +152,25 @@ func (a *author) heardOf(heads []multicast.Stamp) bool {
 		return signing.PublicKey(h.Source) == a.id.Public() && (h.Epoch > known.Epoch || h.Epoch == known.Epoch && h.Seq > known.Seq)
 	})
 }
+
+// since is from where on a line is asked for again after a restart. Within an epoch
+// the cursor says it. But between epochs that came in quick succession, one that
+// overtook another may have moved the cursor over what was still to come: what the
+// latest ones held brought is compared once more.
+func since(c store.Cursor, held []store.Envelope) multicast.Stamp {
+	at := multicast.Stamp{Source: c.Source, Epoch: c.Epoch, Seq: c.Seq}
+	highest := map[uint64]uint64{}
+	for _, e := range held {
+		if e.Source == c.Source && e.Beat == 0 && e.Epoch < c.Epoch {
+			highest[e.Epoch] = max(highest[e.Epoch], e.Seq)
+		}
+	}
+	epochs := slices.Sorted(maps.Keys(highest))
+	if len(epochs) > 0 {
+		at.Epoch = epochs[max(0, len(epochs)-againEpochs)]
+		at.Seq = highest[at.Epoch]
+	}
+	return at
+}
+
+const againEpochs = 6 // fewer than the tree remembers of a line

@@ -58,7 +58,7 @@ func (n *Node) join(ctx context.Context, ch *channel) {
 	for _, c := range cursors {
 		stamps = slices.Grow(stamps, 1)
 		if still[c.Source] {
-			stamps = append(stamps, multicast.Stamp{Source: c.Source, Epoch: c.Epoch, Seq: c.Seq})
+			stamps = append(stamps, since(c, held))
 		}
 	}
 	held = slices.DeleteFunc(held, func(e store.Envelope) bool { return !still[e.Source] })
