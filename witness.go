@@ -31,7 +31,6 @@ const (
 type bench struct {
 	mu    sync.Mutex
 	panel *witness.Panel
-	trial time.Duration
 }
 
 func newBench(k int) bench { return bench{panel: witness.New(witness.Config{K: k})} }
