@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ type stream struct {
 	t    *testing.T
 	code int
 	said chan [2]string // event and data; closed at the end
+	held [][2]string    // what came while another kind was waited for
 }
 
 func hear(t *testing.T, at string) *stream {
@@ -45,9 +47,19 @@ func hear(t *testing.T, at string) *stream {
 	return s
 }
 
-// next waits for an event of a kind.
+// next waits for an event of a kind. Kinds come in any order beside each other.
 func (s *stream) next(kind string, into any) {
 	s.t.Helper()
+	take := func(m [2]string) {
+		if err := json.Unmarshal([]byte(m[1]), into); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if i := slices.IndexFunc(s.held, func(m [2]string) bool { return m[0] == kind }); i >= 0 {
+		take(s.held[i])
+		s.held = slices.Delete(s.held, i, i+1)
+		return
+	}
 	timeout := time.After(time.Minute)
 	for {
 		select {
@@ -56,11 +68,10 @@ func (s *stream) next(kind string, into any) {
 				s.t.Fatalf("the stream ended before %q", kind)
 			}
 			if m[0] == kind {
-				if err := json.Unmarshal([]byte(m[1]), into); err != nil {
-					s.t.Fatal(err)
-				}
+				take(m)
 				return
 			}
+			s.held = append(s.held, m)
 		case <-timeout:
 			s.t.Fatalf("nothing is heard of %q", kind)
 		}
