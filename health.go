@@ -41,7 +41,7 @@ const checkSetting = "checked"
 func (d *desk) health() Health {
 	future := uint64(0)
 	for _, ch := range d.channels {
-		future += ch.standing.refused.all()[whyFuture]
+		future += ch.standing.refused.All()[whyFuture]
 	}
 	ahead, _ := d.clock.off()
 	return Health{

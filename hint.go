@@ -8,6 +8,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/schedule"
+	"github.com/feedtree/feedtree/internal/tally"
 )
 
 const (
@@ -62,11 +63,11 @@ func (e *HintError) Error() string { return fmt.Sprintf("hint about %q: %s", e.U
 func (n *Node) Hint(ctx context.Context, url, from string) error {
 	err := n.hint(ctx, url)
 	if refused, ok := err.(*HintError); ok {
-		n.hints.count("hint: " + string(refused.Reason))
+		n.hints.Count("hint: " + string(refused.Reason))
 	}
 	n.config.Log.Debug("hint", "url", url, "from", from, "refused", err)
 	if err == nil {
-		n.hints.count("hints_taken")
+		n.hints.Count("hints_taken")
 	}
 	return err
 }
@@ -108,7 +109,7 @@ func (n *Node) hinted(ctx context.Context, canonical string) (reason HintReason,
 
 // hints counts them. The zero value counts none.
 type hints struct {
-	tally
+	tally.Tally
 	sites time.Duration // the desk's: when all feeds may be looked through again
 }
 
@@ -193,7 +194,7 @@ func (d *desk) hintSite(site string) HintReason {
 func (d *desk) answerHint(ch *channel) job {
 	h := &ch.work.hint
 	h.pending, h.asked, h.askedAt = false, true, d.now()
-	d.node.hints.count("hint_requests")
+	d.node.hints.Count("hint_requests")
 	j := d.pollJob(ch)
 	j.why = whyHint
 	if ch.work.askAt != 0 { // it answers that as well
@@ -217,7 +218,7 @@ func (ch *channel) spared(ago time.Duration) {
 
 // report adds the counts to those of a status.
 func (h *hints) report(done, refused map[string]uint64) {
-	for what, n := range h.all() {
+	for what, n := range h.All() {
 		if strings.HasPrefix(what, "hint: ") {
 			refused[what] += n
 		} else {

@@ -158,7 +158,7 @@ func (in *intake) lack(a arrival) {
 	if s == nil || a.kept {
 		return
 	}
-	s.refused.count(whyStore)
+	s.refused.Count(whyStore)
 	if a.env.Kind != signing.Event {
 		return
 	}
@@ -276,7 +276,7 @@ func (d *desk) heard(all []heard, added map[string][]time.Time) {
 			ch.count.lastEvent = at
 		}
 		if h.bad {
-			ch.standing.refused.count(whyPayload)
+			ch.standing.refused.Count(whyPayload)
 		}
 		if !asks(h.env) {
 			d.outcomes++

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/feedtree/feedtree/internal/tally"
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/signing"
 )
@@ -52,7 +53,7 @@ type standing struct {
 	writing sync.Mutex                // of those who replace the policy
 	forks   atomic.Pointer[forkBook]  // who is proved to lie
 	keeping sync.Mutex                // of those who store them
-	refused tally
+	refused tally.Tally
 	bench   bench // what the feed's volunteers say
 }
 
@@ -84,7 +85,7 @@ func (n *Node) judge(env *signing.Envelope) (multicast.Verdict, string) {
 		}
 	}
 	if s != nil && verdict == multicast.Refuse {
-		s.refused.count(why)
+		s.refused.Count(why)
 	}
 	if verdict == multicast.Unknown && !s.nudged.Swap(true) {
 		n.desk.post(func(d *desk) { d.nudge(s.url) })
@@ -112,29 +113,4 @@ func (s *standing) judge(env *signing.Envelope, now time.Time) (multicast.Verdic
 		return multicast.Accept, ""
 	}
 	return multicast.Unknown, ""
-}
-
-// tally counts by reason.
-type tally struct {
-	mu sync.Mutex
-	n  map[string]uint64
-}
-
-func (t *tally) count(why string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n == nil {
-		t.n = map[string]uint64{}
-	}
-	t.n[why]++
-}
-
-func (t *tally) all() map[string]uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := make(map[string]uint64, len(t.n))
-	for why, n := range t.n {
-		all[why] = n
-	}
-	return all
 }

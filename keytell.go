@@ -32,7 +32,7 @@ func (s *standing) learn(env *signing.Envelope, now time.Time) {
 	}
 	c, err := signing.ParseCertificate(env.Payload)
 	if err != nil {
-		s.refused.count("certificate: " + string(signing.ReasonOf(err)))
+		s.refused.Count("certificate: " + string(signing.ReasonOf(err)))
 		return
 	}
 	s.writing.Lock()
@@ -41,7 +41,7 @@ func (s *standing) learn(env *signing.Envelope, now time.Time) {
 	disputed := next.book.Disputed
 	next.book, next.pin, err = next.book.follow(s.url, next.pin, c, now)
 	if err != nil && signing.ReasonOf(err) != signing.ReasonStale {
-		s.refused.count("certificate: " + string(signing.ReasonOf(err)))
+		s.refused.Count("certificate: " + string(signing.ReasonOf(err)))
 	}
 	if err != nil && next.book.Disputed == disputed {
 		return

@@ -168,7 +168,7 @@ func (d *desk) describe(ch *channel) FeedStatus {
 		EventsReceived: ch.count.events, BeatsReceived: ch.count.beats, OriginRequests: ch.count.requests,
 		Interval: ch.sched.Interval(), Spacing: ch.sched.Spacing(), Outcomes: ch.sched.Outcomes(now), Volunteers: ch.sched.Crew(), Overload: ch.sched.Overload(),
 		LastEvent: ch.count.lastEvent, LastFetch: rec.Fetched, Read: rec.Read,
-		Live: ch.sched.Live(now), Local: rec.Local, Failure: rec.Failure, Refused: ch.standing.refused.all(),
+		Live: ch.sched.Live(now), Local: rec.Local, Failure: rec.Failure, Refused: ch.standing.refused.All(),
 		Forks: ch.standing.reports(), FreshAsOf: ch.freshAsOf(), SilentSince: ch.fresh.silent,
 		Children: []string{},
 	}

@@ -217,7 +217,7 @@ func (n *Node) listen(ctx context.Context, s *standing, env *signing.Envelope, i
 	by := witness.Source(env.Key)
 	t, err := env.Testimony()
 	if err != nil {
-		s.refused.count(whyTestimony)
+		s.refused.Count(whyTestimony)
 	}
 	taken := env.Time
 	if t != nil && t.Taken.Before(taken) {

@@ -29,10 +29,10 @@ func (p *Proxy) callback(w http.ResponseWriter, r *http.Request, rest string) {
 		w.Header().Set("Retry-After", "10")
 		refuse(w, http.StatusServiceUnavailable, "Just started: come again.")
 	case !found && r.Method == http.MethodPost: // WebSub §7: then the hub ends the subscription
-		p.hints.refused.count("websub: no such subscription")
+		p.hints.refused.Count("websub: no such subscription")
 		refuse(w, http.StatusGone, "There is no such subscription.")
 	case !found:
-		p.hints.refused.count("websub: no such subscription")
+		p.hints.refused.Count("websub: no such subscription")
 		refuse(w, http.StatusNotFound, "There is no such subscription.")
 	case r.Method == http.MethodPost:
 		p.pushed(w, r, l)
@@ -57,11 +57,11 @@ func (p *Proxy) verify(w http.ResponseWriter, query string, l lease) {
 			l.failed(now, longestWait)
 			l.Until = now
 		})
-		p.hints.refused.count("websub: denied by the hub")
+		p.hints.refused.Count("websub: denied by the hub")
 		p.config.Log.Info("a hub denies a subscription", "feed", l.Feed, "hub", l.Hub, "reason", clip(asked.Get("hub.reason")))
 		w.WriteHeader(http.StatusOK)
 	case mode != "subscribe" || challenge == "" || len(challenge) > mostChallenge || !l.intended(asked.Get("hub.topic"), now):
-		p.hints.refused.count("websub: not asked for")
+		p.hints.refused.Count("websub: not asked for")
 		refuse(w, http.StatusNotFound, "That was not asked for.")
 	default:
 		p.websub.change(l.Token, func(l *lease) { l.verified(now, asked.Get("hub.lease_seconds")) })
@@ -79,7 +79,7 @@ func (p *Proxy) verify(w http.ResponseWriter, query string, l lease) {
 // that nobody can try secrets out.
 func (p *Proxy) pushed(w http.ResponseWriter, r *http.Request, l lease) {
 	if !l.live(p.now()) {
-		p.hints.refused.count("websub: before it is verified, or after its end")
+		p.hints.refused.Count("websub: before it is verified, or after its end")
 		refuse(w, http.StatusNotFound, "The subscription is not in force.")
 		return
 	}
@@ -90,7 +90,7 @@ func (p *Proxy) pushed(w http.ResponseWriter, r *http.Request, l lease) {
 		p.unread(w, err)
 		return
 	case errors.Is(err, errUnsigned), errors.Is(err, errSignature), errors.Is(err, errWeak):
-		p.hints.refused.count(err.Error())
+		p.hints.refused.Count(err.Error())
 		w.WriteHeader(http.StatusAccepted)
 		return
 	case err != nil:

@@ -51,7 +51,7 @@ func (p *Proxy) change(most int64, next http.HandlerFunc) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		p.guard.refused.count(reason)
+		p.guard.refused.Count(reason)
 		refuse(w, status, text)
 	}
 }

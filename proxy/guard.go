@@ -3,6 +3,7 @@ package proxy
 import (
 	"crypto/rand"
 	"fmt"
+	"github.com/feedtree/feedtree/internal/tally"
 	"net"
 	"net/http"
 	"net/netip"
@@ -26,7 +27,7 @@ const (
 type guard struct {
 	names   map[string]bool
 	token   string // in the own forms; another one after each start
-	refused tally
+	refused tally.Tally
 }
 
 func newGuard(hosts []string) *guard {

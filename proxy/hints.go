@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/internal/tally"
 )
 
 const (
@@ -39,7 +40,7 @@ const (
 // whom, and what was refused.
 type hints struct {
 	public  *url.URL // the proxy as the outside reaches it; nil if it does not
-	refused tally
+	refused tally.Tally
 	all     *rate.Limiter
 	now     func() time.Time
 
@@ -116,7 +117,7 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, from hintFrom, ans
 			why = "This proxy takes hints from publishing programs, not from other sites' pages."
 		}
 		if why != "" {
-			p.hints.refused.count(whyForeign)
+			p.hints.refused.Count(whyForeign)
 			refuse(w, http.StatusForbidden, why)
 			return
 		}
@@ -127,7 +128,7 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, from hintFrom, ans
 		return
 	}
 	if !p.hints.room(r) {
-		p.hints.refused.count(whyFlood)
+		p.hints.refused.Count(whyFlood)
 		w.Header().Set("Retry-After", "60")
 		refuse(w, http.StatusTooManyRequests, "Too many hints: the next ones are taken in a minute.")
 		return
@@ -197,10 +198,10 @@ func (p *Proxy) unread(w http.ResponseWriter, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		p.hints.refused.count(whyTooLarge)
+		p.hints.refused.Count(whyTooLarge)
 		refuse(w, http.StatusRequestEntityTooLarge, "A hint is short: it names a feed and brings no content.")
 	default:
-		p.hints.refused.count(whyMalformed)
+		p.hints.refused.Count(whyMalformed)
 		refuse(w, http.StatusBadRequest, "This is no hint that can be understood: "+clip(err.Error()))
 	}
 }
@@ -252,33 +253,4 @@ func hintStatus(err error) int {
 		return http.StatusTooManyRequests
 	}
 	return http.StatusConflict
-}
-
-// tally counts by reason.
-type tally struct {
-	mu sync.Mutex
-	n  map[string]uint64
-}
-
-func (t *tally) count(why string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n == nil {
-		t.n = map[string]uint64{}
-	}
-	t.n[why]++
-}
-
-// add adds the counts to others.
-func (t *tally) add(to map[string]uint64) map[string]uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	sum := maps.Clone(to)
-	if sum == nil {
-		sum = map[string]uint64{}
-	}
-	for why, n := range t.n {
-		sum[why] += n
-	}
-	return sum
 }

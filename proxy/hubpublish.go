@@ -18,11 +18,11 @@ func (p *Proxy) hubPublish(w http.ResponseWriter, r *http.Request, from hintFrom
 	urls := append(r.Form["hub.url"], r.Form["hub.topic"]...)
 	switch mode := r.Form.Get("hub.mode"); {
 	case mode == "subscribe" || mode == "unsubscribe":
-		p.hints.refused.count(whyMalformed)
+		p.hints.refused.Count(whyMalformed)
 		refuse(w, http.StatusNotImplemented, "This hub takes publish pings only. Readers find the feed at "+p.base+"/feed/")
 		return
 	case mode != "publish" || len(urls) == 0 || len(urls) > hintURLs:
-		p.hints.refused.count(whyMalformed)
+		p.hints.refused.Count(whyMalformed)
 		refuse(w, http.StatusBadRequest, "Send hub.mode=publish and the feed's address as hub.url, 16 at most.")
 		return
 	}

@@ -33,7 +33,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	w.node(s)
 	takeCensus(s.Feeds).tell(w)
 	w.effort(s.Volunteering)
-	for code, n := range g.served.add(nil) {
+	for code, n := range g.served.All() {
 		w.add(prometheus.CounterValue, "reader_requests_total", "Requests of readers for feeds, by how they were answered.", float64(n), "code", code)
 	}
 	if g.config.Disk != nil {
@@ -150,5 +150,5 @@ func (p *Proxy) countServed(w http.ResponseWriter, serve func(http.ResponseWrite
 	if a.status == 0 {
 		a.status = http.StatusOK
 	}
-	p.served.count(strconv.Itoa(a.status))
+	p.served.Count(strconv.Itoa(a.status))
 }

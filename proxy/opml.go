@@ -92,7 +92,7 @@ func (p *Proxy) noList(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		status = http.StatusBadRequest
 	}
-	p.guard.refused.count(whyGarbled)
+	p.guard.refused.Count(whyGarbled)
 	p.sorry(w, r, status, "No feed is added: "+clip(err.Error()))
 }
 

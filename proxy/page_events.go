@@ -107,7 +107,7 @@ func (e *events) send(m message) {
 		select {
 		case c <- m:
 		default:
-			e.proxy.guard.refused.count(whySlow)
+			e.proxy.guard.refused.Count(whySlow)
 			e.cut(c)
 		}
 	}
@@ -199,7 +199,7 @@ func (p *Proxy) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	c := p.view.events.listen()
 	if c == nil {
-		p.guard.refused.count(whyListeners)
+		p.guard.refused.Count(whyListeners)
 		refuse(w, http.StatusServiceUnavailable, "Too many pages and programs listen already: close some of them.")
 		return
 	}

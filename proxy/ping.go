@@ -91,7 +91,7 @@ func (c methodCall) urls() []string {
 
 // fault answers a call that is none of ours, as XML-RPC has it: with status 200.
 func (p *Proxy) fault(w http.ResponseWriter, code int, text string) {
-	p.hints.refused.count(whyMalformed)
+	p.hints.refused.Count(whyMalformed)
 	writeResponse(w, methodResponse{Fault: &rpcValue{Members: []rpcMember{
 		{"faultCode", rpcScalar{Int: &code}}, {"faultString", rpcScalar{String: clip(text)}},
 	}}})

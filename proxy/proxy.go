@@ -16,6 +16,7 @@ import (
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/fetch"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/internal/tally"
 )
 
 // Config sets up a Proxy. The zero value is a proxy for readers on this machine
@@ -87,7 +88,7 @@ type Proxy struct {
 	view    *view
 	now     func() time.Time
 	ready   readiness
-	served  tally // readers' requests for feeds, by the status of the answer
+	served  tally.Tally // readers' requests for feeds, by the status of the answer
 }
 
 // New returns a proxy over a node, which stays the caller's to close.
@@ -139,7 +140,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if reason, text := p.guard.refuse(r); reason != "" {
-		p.guard.refused.count(reason)
+		p.guard.refused.Count(reason)
 		refuse(w, http.StatusForbidden, text)
 		return
 	}
@@ -186,7 +187,7 @@ func (p *Proxy) document(w http.ResponseWriter, r *http.Request, format feed.For
 		return
 	}
 	if unasked(r) && !p.follows(addr) {
-		p.guard.refused.count(whyUnasked)
+		p.guard.refused.Count(whyUnasked)
 		refuse(w, http.StatusForbidden, "Another site's page leads here, and the feed "+clip(addr)+" is not followed yet.\n"+
 			"To follow it, enter its address on the page of this proxy, "+p.base+"/")
 		return
@@ -306,6 +307,12 @@ func answerJSON(w http.ResponseWriter, v any) {
 // overall is the node's status with what was refused here.
 func (p *Proxy) overall() feedtree.Status {
 	s := p.source.Status()
-	s.Refused = p.guard.refused.add(p.hints.refused.add(s.Refused))
+	all := p.guard.refused.All()
+	for _, more := range []map[string]uint64{p.hints.refused.All(), s.Refused} {
+		for why, n := range more {
+			all[why] += n
+		}
+	}
+	s.Refused = all
 	return s
 }

@@ -100,7 +100,7 @@ func (s *websub) due(wanted []feedtree.Hub) []*lease {
 		l := s.byFeed[w.Feed]
 		if l == nil || l.Topic != w.Topic || !slices.Contains(w.URLs, l.Hub) {
 			if l == nil && len(s.byFeed) >= mostLeases {
-				s.proxy.hints.refused.count("websub: too many subscriptions")
+				s.proxy.hints.refused.Count("websub: too many subscriptions")
 				continue
 			}
 			l = s.replace(l, newLease(w.Feed, w.Topic, w.URLs[0]))
@@ -163,7 +163,7 @@ func (s *websub) subscribe(ctx context.Context, l *lease) {
 		l.failed(now, retry)
 		s.paused[hub] = now.Add(retry)
 	})
-	s.proxy.hints.refused.count("websub: the hub does not take the subscription")
+	s.proxy.hints.refused.Count("websub: the hub does not take the subscription")
 	s.proxy.config.Log.Info("a hub does not take a subscription", "feed", l.Feed, "hub", hub, "error", err)
 }
 

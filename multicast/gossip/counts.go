@@ -1,13 +1,11 @@
 package gossip
 
 import (
-	"maps"
-	"strings"
-	"sync"
-
 	pubsub "github.com/libp2p/go-libp2p-pubsub"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"github.com/feedtree/feedtree/internal/tally"
 )
 
 // What is counted of what was done.
@@ -32,54 +30,14 @@ const (
 	whyAsks    = "gossip: too many questions at once"
 )
 
-const maxReasons = 128
+// counts counts what was done, and what was refused by reason. It is also part of
+// pubsub's tracer: what its queues drop is counted here.
+type counts struct{ done, refused tally.Tally }
 
-// counts counts what was done, and what was refused by reason. It is safe for
-// concurrent use, and also part of pubsub's tracer: what its queues drop is counted here.
-type counts struct {
-	mu      sync.Mutex
-	done    map[string]uint64
-	refused map[string]uint64
-}
+func (c *counts) add(what string)   { c.done.Count(what) }
+func (c *counts) refuse(why string) { c.refused.Count(why) }
 
-func (c *counts) add(what string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.done == nil {
-		c.done = make(map[string]uint64)
-	}
-	c.done[what]++
-}
-
-// refuse counts under a reason; none is not counted.
-func (c *counts) refuse(why string) {
-	if why == "" {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.refused == nil {
-		c.refused = make(map[string]uint64)
-	}
-	if _, known := c.refused[why]; !known && len(c.refused) >= maxReasons {
-		why, _, _ = strings.Cut(why, ":") // what follows "judge: " is not this package's
-		why += ": other"
-	}
-	c.refused[why]++
-}
-
-func (c *counts) all() (done, refused map[string]uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	done, refused = maps.Clone(c.done), maps.Clone(c.refused)
-	if done == nil {
-		done = map[string]uint64{}
-	}
-	if refused == nil {
-		refused = map[string]uint64{}
-	}
-	return done, refused
-}
+func (c *counts) all() (done, refused map[string]uint64) { return c.done.All(), c.refused.All() }
 
 // tracer is how pubsub tells what it drops, and whom it forwards to.
 type tracer struct{ *Carrier }

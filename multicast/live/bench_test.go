@@ -22,7 +22,7 @@ func BenchmarkAdmit(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				if _, _, ok := g.admit(now, "p", frames[i%len(frames)]); !ok {
-					b.Fatal(g.refused.all())
+					b.Fatal(g.refused.All())
 				}
 			}
 		})

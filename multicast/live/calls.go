@@ -98,7 +98,7 @@ func (l *Loop) Status() []tree.GroupStatus {
 func (l *Loop) Counters() (tree.Counters, map[string]uint64) {
 	l.node.Lock()
 	defer l.node.Unlock()
-	return l.node.Counters(), l.gate.refused.all()
+	return l.node.Counters(), l.gate.refused.All()
 }
 
 // call queues a request with a body, when there is room for it.

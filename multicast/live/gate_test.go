@@ -353,17 +353,6 @@ func TestRatesForgetWhoIsAtRest(t *testing.T) {
 	}
 }
 
-func TestReasonsAreBounded(t *testing.T) {
-	var r refusals
-	for i := range 10 * maxReasons {
-		r.count(reason(fmt.Sprintf("judge: reason %d", i)))
-	}
-	all := r.all()
-	if len(all) != maxReasons+1 || all["judge: other"] != 9*maxReasons {
-		t.Errorf("%d reasons, %d under other", len(all), all["judge: other"])
-	}
-}
-
 // Addresses of the nodes that a message names are handed to the overlay, but
 // for this node's own.
 func TestAddressesAreLearnt(t *testing.T) {

@@ -1,10 +1,6 @@
 package live
 
-import (
-	"maps"
-	"strings"
-	"sync"
-)
+import "github.com/feedtree/feedtree/internal/tally"
 
 // reason says why something that came from the network was dropped, or could
 // not be sent; empty means that nothing is wrong. Each is a line on a status
@@ -38,36 +34,7 @@ const (
 	recentBad   reason = "recent: an event held here does not verify"
 )
 
-// maxReasons bounds the map: what follows "judge: " comes from outside this
-// package.
-const maxReasons = 128
+// refusals counts what was refused or dropped, by reason.
+type refusals struct{ tally.Tally }
 
-// refusals counts by reason. It is safe for concurrent use.
-type refusals struct {
-	mu sync.Mutex
-	n  map[string]uint64
-}
-
-// count adds one to a reason; none is not counted.
-func (r *refusals) count(why reason) {
-	if why == "" {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := string(why)
-	if _, known := r.n[key]; !known && len(r.n) >= maxReasons {
-		key, _, _ = strings.Cut(key, ":")
-		key += ": other"
-	}
-	if r.n == nil {
-		r.n = make(map[string]uint64)
-	}
-	r.n[key]++
-}
-
-func (r *refusals) all() map[string]uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.n)
-}
+func (r *refusals) count(why reason) { r.Count(string(why)) }
