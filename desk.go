@@ -182,6 +182,8 @@ func (n *Node) notice(what multicast.Notice) {
 		n.desk.post(func(d *desk) { d.missing(what) })
 	case multicast.BeatDue:
 		n.beatDue(what.Group, what.Stamp.Source)
+	case multicast.Told:
+		n.told(what.Group, what.Peers[0])
 	case multicast.Receipt:
 		n.desk.post(func(d *desk) { d.receipt(what) })
 	case multicast.Overdue:

@@ -1,6 +1,7 @@
 package feedtree
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -25,6 +27,7 @@ const (
 	consultFor  = 3 * time.Second        // how long the network is waited for
 	consultRest = 300 * time.Millisecond // what neighbours know of the line, they have said by then
 	consultLook = 20 * time.Millisecond
+	consultMost = 8 // neighbours that are asked themselves
 	lastWordsOf = 8 // events of the epoch before that are sent again, should they have been kept back by a crash
 
 	epochSpread = 1 << 10 // milliseconds: two that begin in one instant, or from one copy, take different epochs
@@ -107,7 +110,9 @@ type consulting struct {
 }
 
 // consult waits until the ear has heard what the network knows of the line: the
-// tree brings it to who joins. It does not wait long, nor where there is nobody.
+// tree brings it to who joins. But who has only just met others may take itself for
+// the group's root and never ask them, so that the nearest neighbours are asked as
+// well. It does not wait long, nor where there is nobody.
 func (a *author) consult(ctx context.Context) error {
 	if a.consulting.until.IsZero() {
 		a.consulting.until = time.Now().Add(consultFor)
@@ -129,9 +134,15 @@ func (a *author) consult(ctx context.Context) error {
 func (a *author) consulted() bool {
 	now, c := time.Now(), &a.consulting
 	status, ok := a.node.carrier.Group(a.group)
+	connected := a.node.net.Connected()
+	if ok {
+		a.inquire(connected)
+	}
 	switch {
-	case len(a.node.net.Connected()) == 0, now.After(c.until):
+	case len(connected) == 0, now.After(c.until):
 		return true
+	case a.ear.waits(connected):
+		return false
 	case !ok || !status.Attached:
 		c.attached = time.Time{}
 	case c.attached.IsZero():
@@ -140,6 +151,32 @@ func (a *author) consulted() bool {
 		return now.Sub(c.attached) > consultRest && a.heardOf(status.Heads)
 	}
 	return false
+}
+
+// inquire asks neighbours that were not asked yet, those nearest to the group's key
+// first: they are most likely to hold something of it.
+func (a *author) inquire(connected []overlay.ID) {
+	if !a.node.carrier.Abilities().Ask {
+		return
+	}
+	key := a.group.Key()
+	slices.SortFunc(connected, func(x, y overlay.ID) int {
+		dx, dy := key.Distance(x.Key()), key.Distance(y.Key())
+		return bytes.Compare(dx[:], dy[:])
+	})
+	if whom := a.ear.ask(connected); len(whom) > 0 {
+		_ = a.node.carrier.Ask(a.group, whom) // it fails only when all ends
+	}
+}
+
+// told notes which neighbour answered what the authors of a group asked.
+func (n *Node) told(g multicast.Group, who overlay.ID) {
+	n.authors.byLine.Range(func(key, a any) bool {
+		if key.(lineKey).group == g {
+			a.(*author).ear.answered(who)
+		}
+		return true
+	})
 }
 
 // heardOf reports whether nothing that heads say of the line is still on its way.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -18,7 +19,44 @@ const maxSaid = 4 << 20 // bytes of events that are remembered to be said again
 // that somebody else speaks with its key.
 type ear struct {
 	mu    sync.Mutex
-	heard *signing.Envelope // furthest of its line; nil: nothing since it was last asked
+	heard *signing.Envelope   // furthest of its line; nil: nothing since it was last asked
+	told  map[overlay.ID]bool // nodes asked for it, and whether they answered
+}
+
+// ask returns those of the nodes nearest first that were not asked yet, as far as
+// there is room, and notes that they are.
+func (e *ear) ask(nearest []overlay.ID) (whom []overlay.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.told == nil {
+		e.told = map[overlay.ID]bool{}
+	}
+	for _, id := range nearest {
+		if _, asked := e.told[id]; !asked && len(e.told) < consultMost {
+			e.told[id] = false
+			whom = append(whom, id)
+		}
+	}
+	return whom
+}
+
+// answered notes that a node told what it knows.
+func (e *ear) answered(id overlay.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, asked := e.told[id]; asked {
+		e.told[id] = true
+	}
+}
+
+// waits reports whether one of the nodes was asked and did not answer yet.
+func (e *ear) waits(connected []overlay.ID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.ContainsFunc(connected, func(id overlay.ID) bool {
+		told, asked := e.told[id]
+		return asked && !told
+	})
 }
 
 func (e *ear) hear(env *signing.Envelope) {

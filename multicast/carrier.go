@@ -50,6 +50,11 @@ type Carrier interface {
 	// nothing comes.
 	Convict(ctx context.Context, proof []byte) error
 
+	// Ask asks nodes, members or not, what they know of a group joined. Each that
+	// answers is told of by a Told notice; what it has more is brought, and shows in
+	// Status.Heads until it came. Without Abilities.Ask nothing comes.
+	Ask(g Group, whom []overlay.ID) error
+
 	// Group describes a group as this node sees it now, false if it does not serve
 	// it.
 	Group(g Group) (Status, bool)
@@ -66,6 +71,7 @@ type Carrier interface {
 type Abilities struct {
 	CatchUp bool // a member that comes back gets what it missed since its cursor
 	Fill    bool // a gap in a line is asked for, however old, before it is Missing
+	Ask     bool // other nodes say what they know of a group
 	Lease   bool // nodes that are no members hold events for others
 	Forks   bool // a source that says two things at one place is found out, and all are told
 }
@@ -107,6 +113,7 @@ const (
 	Receipt                        // Peers hold the event of Stamp durably
 	Dropped                        // this node no longer serves the group at all
 	Forked                         // Stamp's source said two things at that place: Proof
+	Told                           // Peers[0] answered what it was asked about the group
 	Silent                         // Peers[0] does not answer and is treated as gone
 )
 

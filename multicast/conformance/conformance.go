@@ -362,6 +362,7 @@ func closes(t *testing.T, n *network) {
 		"Join": leaver.Join(t.Context(), a.group, nil, nil), "Leave": leaver.Leave(a.group),
 		"Publish": leaver.Publish(t.Context(), wire, 0), "Stored": leaver.Stored(a.group, multicast.Stamp{}),
 		"Lease": leaver.Lease(t.Context(), a.group, nil), "Recheck": leaver.Recheck(a.group),
+		"Ask": leaver.Ask(a.group, nil), "Convict": leaver.Convict(t.Context(), nil),
 	} {
 		if err == nil {
 			t.Errorf("%s after the end: no error", name)

@@ -393,6 +393,14 @@ func (c *Carrier) Group(id multicast.Group) (multicast.Status, bool) {
 // Counters returns what was done, and what was refused or dropped by reason.
 func (c *Carrier) Counters() (done, refused map[string]uint64) { return c.counts.all() }
 
+// Ask does nothing: members of a mesh do not tell where lines are.
+func (c *Carrier) Ask(multicast.Group, []overlay.ID) error {
+	if c.life.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
 // Convict does nothing: gossip compares no heads, and who holds a proof acts on it
 // alone.
 func (c *Carrier) Convict(context.Context, []byte) error {

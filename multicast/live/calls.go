@@ -7,6 +7,7 @@ import (
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -49,6 +50,12 @@ func (l *Loop) Publish(ctx context.Context, wire []byte, want int) error {
 		input: tree.Input{Kind: tree.Publish, Group: event.Group, Event: event, Want: want},
 		env:   env,
 	})
+}
+
+// Ask asks nodes, members or not, what they know of a group joined. A Told notice
+// names each that answers; what it has more is asked for.
+func (l *Loop) Ask(g multicast.Group, whom []overlay.ID) error {
+	return l.put(item{input: tree.Input{Kind: tree.Ask, Group: g, Nearest: whom}})
 }
 
 // Stored says that the event of a stamp is held durably, which its source may

@@ -43,7 +43,7 @@ var (
 	notices  = map[tree.NoticeKind]multicast.NoticeKind{
 		tree.Attached: multicast.Attached, tree.DetachedNow: multicast.Detached, tree.Missing: multicast.Missing,
 		tree.Overdue: multicast.Overdue, tree.BeatDue: multicast.BeatDue, tree.Receipt: multicast.Receipt,
-		tree.GroupDropped: multicast.Dropped, tree.Silent: multicast.Silent, tree.Forked: multicast.Forked,
+		tree.GroupDropped: multicast.Dropped, tree.Silent: multicast.Silent, tree.Told: multicast.Told, tree.Forked: multicast.Forked,
 	}
 )
 
@@ -80,5 +80,5 @@ func (c Carrier) Counters() (done, refused map[string]uint64) {
 
 // Abilities says that the tree can do all.
 func (Carrier) Abilities() multicast.Abilities {
-	return multicast.Abilities{CatchUp: true, Fill: true, Lease: true, Forks: true}
+	return multicast.Abilities{CatchUp: true, Fill: true, Ask: true, Lease: true, Forks: true}
 }

@@ -59,19 +59,25 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 	p := n.pairs.find(from)
 	for _, e := range m.Entries {
 		g := n.groups[e.Group]
+		if e.Flags&Fresh != 0 { // who has nothing says so: the asker need not wait for more
+			answer = append(answer, Entry{Group: e.Group, Flags: Confirm})
+		}
 		if g == nil {
 			continue
 		}
 		wait := lazyWait
-		if g.near(from) || e.Flags&Fresh != 0 || g.place.parent == "" || g.place.blame > 0 {
+		if g.near(from) || e.Flags&(Fresh|Confirm) != 0 || g.place.parent == "" || g.place.blame > 0 {
 			wait = reorderWait // nothing better is on its way
 		}
 		n.learn(g, from, e.Heads, wait)
 		if p != nil {
 			p.hears(g, e.Heads)
 		}
-		if hs := g.heads(); e.Flags&Fresh != 0 && len(hs) > 0 {
-			answer = append(answer, Entry{Group: g.id, Heads: hs})
+		if e.Flags&Fresh != 0 {
+			answer[len(answer)-1].Heads = g.heads()
+		}
+		if e.Flags&Confirm != 0 {
+			n.notice(Notice{Kind: Told, Group: g.id, Peers: []overlay.ID{from}})
 		}
 	}
 	if len(answer) > 0 {

@@ -21,6 +21,7 @@ const (
 	Lease                      // the application still holds Recent of Group for others, from before a restart
 	Publish                    // the application publishes Event; Want receipts are asked for
 	Convict                    // Event is not one but the proof, verified, that Stamp's source said two things there
+	Ask                        // the application wants to know what Nearest, members or not, hold of Group: each that answers is a Told
 	Stored                     // the application holds the event of Stamp in Group durably
 	Dialable                   // others can dial this node from now on (OK), or nobody can: Config.Leaf changes
 	Tick                       // the deadline is reached
@@ -86,6 +87,7 @@ const (
 	GroupDropped                        // this node no longer serves the group at all
 	Silent                              // Peers[0] answered no keep-alive and is treated as gone: the overlay may want to check
 	Contradiction                       // Events cannot both be of an honest source: if that can be proved, Convict it
+	Told                                // Peers[0] answered an Ask: what it has more of Group is being had from it
 	Forked                              // Stamp's source said two things at that place: Events[0] is the proof
 )
 

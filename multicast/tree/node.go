@@ -76,6 +76,10 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 		n.publish(in)
 	case Convict:
 		n.convict("", &in.Event)
+	case Ask:
+		if g := n.groups[in.Group]; g != nil {
+			n.askHeads(g, in.Nearest)
+		}
 	case Stored:
 		n.stored(in.Group, in.Stamp)
 	case Dialable:
