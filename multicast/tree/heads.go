@@ -42,11 +42,12 @@ func (n *Node) tellHeads(p *pair) {
 	n.send(p.id, m)
 }
 
-// askHeads asks nodes, neighbours or not, what they have of a group.
-func (n *Node) askHeads(g *group, ids []overlay.ID) {
+// askHeads asks nodes, neighbours or not, what they have of a group. Those that
+// are to confirm answer even if they have nothing.
+func (n *Node) askHeads(g *group, ids []overlay.ID, confirm Flags) {
 	for _, id := range ids {
 		if id != n.self {
-			n.send(id, &Message{Type: Heads, Entries: []Entry{{Group: g.id, Flags: Fresh, Heads: g.heads()}}})
+			n.send(id, &Message{Type: Heads, Entries: []Entry{{Group: g.id, Flags: Fresh | confirm, Heads: g.heads()}}})
 		}
 	}
 }
@@ -59,10 +60,10 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 	p := n.pairs.find(from)
 	for _, e := range m.Entries {
 		g := n.groups[e.Group]
-		if e.Flags&Fresh != 0 { // who has nothing says so: the asker need not wait for more
-			answer = append(answer, Entry{Group: e.Group, Flags: Confirm})
-		}
 		if g == nil {
+			if e.Flags&(Fresh|Confirm) == Fresh|Confirm { // the asker need not wait for more
+				answer = append(answer, Entry{Group: e.Group, Flags: Confirm})
+			}
 			continue
 		}
 		wait := lazyWait
@@ -73,10 +74,10 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 		if p != nil {
 			p.hears(g, e.Heads)
 		}
-		if e.Flags&Fresh != 0 {
-			answer[len(answer)-1].Heads = g.heads()
+		if hs := g.heads(); e.Flags&Fresh != 0 && (len(hs) > 0 || e.Flags&Confirm != 0) {
+			answer = append(answer, Entry{Group: g.id, Flags: e.Flags & Confirm, Heads: hs})
 		}
-		if e.Flags&Confirm != 0 {
+		if e.Flags&(Fresh|Confirm) == Confirm {
 			n.notice(Notice{Kind: Told, Group: g.id, Peers: []overlay.ID{from}})
 		}
 	}

@@ -63,7 +63,7 @@ const (
 	Replica                      // Data: keep it under a lease, you are near the root
 	AsParent                     // Entry of a Sync: the sender is the parent of this edge
 	Better                       // Join: I move because it is better for me, and say how much
-	Confirm                      // Ack: another child makes room for you; tell me once you are there. Entry of Heads: as you asked
+	Confirm                      // Ack: another child makes room for you; tell me once you are there. Entry of Heads: answer me even if you have nothing (with Fresh); as you asked
 	Rendezvous                   // Crown: the overlay's routes end at you; be found and pass joiners on
 )
 

@@ -78,7 +78,7 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 		n.convict("", &in.Event)
 	case Ask:
 		if g := n.groups[in.Group]; g != nil {
-			n.askHeads(g, in.Nearest)
+			n.askHeads(g, in.Nearest, Confirm)
 		}
 	case Stored:
 		n.stored(in.Group, in.Stamp)

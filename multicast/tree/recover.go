@@ -250,5 +250,5 @@ func (n *Node) overdue(g *group, l *line) {
 	silent := n.step.now - l.heard
 	l.overdue = n.step.now + l.ttl
 	n.notice(Notice{Kind: Overdue, Group: g.id, Stamp: l.head(), After: silent})
-	n.askHeads(g, n.neighbours(g))
+	n.askHeads(g, n.neighbours(g), 0)
 }

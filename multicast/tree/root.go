@@ -18,7 +18,7 @@ func (n *Node) becomeTop(g *group) {
 	n.keepTop(g)
 	n.announce(g)
 	n.notice(Notice{Kind: Attached, Group: g.id, Root: true})
-	n.askHeads(g, n.router.Closest(g.key, n.cfg.Replicas))
+	n.askHeads(g, n.router.Closest(g.key, n.cfg.Replicas), 0)
 }
 
 // keepTop plans when to look around again.
