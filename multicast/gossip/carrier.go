@@ -14,6 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/internal/limbo"
 	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
 )
@@ -61,7 +62,7 @@ type Carrier struct {
 	out    multicast.Callbacks[*signing.Envelope]
 	pubsub *pubsub.PubSub
 	counts counts
-	held   held
+	held   limbo.Limbo[arrival]
 	asked  asked
 	finder finder
 	life   life
@@ -215,7 +216,9 @@ func (c *Carrier) take(a arrival) {
 
 // look finds the holes and promises whose time is up.
 func (c *Carrier) look(now time.Time) {
-	c.held.expire(now, &c.counts)
+	for range c.held.Expire(now) {
+		c.counts.refuse(whyExpired)
+	}
 	var due []multicast.Notice
 	c.mu.Lock()
 	for id, g := range c.groups {

@@ -353,18 +353,18 @@ func (c *Carrier) Recheck(id multicast.Group) error {
 	if c.life.ctx.Err() != nil {
 		return ErrClosed
 	}
-	for _, w := range c.held.recheck(id) {
-		if time.Now().After(w.until) {
+	for _, w := range c.held.Recheck(id) {
+		if time.Now().After(w.Until) {
 			c.counts.refuse(whyExpired)
 			continue
 		}
-		verdict, why := c.judge(w.arrival)
+		verdict, why := c.judge(w.Of)
 		if verdict != multicast.Accept {
 			c.counts.refuse(why)
 			continue
 		}
 		c.mu.Lock()
-		c.again = append(c.again, w.arrival)
+		c.again = append(c.again, w.Of)
 		c.mu.Unlock()
 		select {
 		case c.life.wake <- struct{}{}:

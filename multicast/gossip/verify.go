@@ -1,6 +1,8 @@
 package gossip
 
 import (
+	"time"
+
 	"context"
 	"crypto/sha256"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/internal/limbo"
 	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
 )
@@ -85,17 +88,21 @@ func (c *Carrier) judge(a arrival) (verdict multicast.Verdict, why string) {
 		return multicast.Accept, ""
 	}
 	for {
-		generation := c.held.now()
+		generation := c.held.Now()
 		verdict, why = c.out.Judge(a.env)
 		switch verdict {
 		case multicast.Accept:
 			return verdict, ""
 		case multicast.Unknown:
-			full, again := c.held.put(generation, a)
-			if again {
-				continue // it may be known by now
+			switch c.held.Put(generation, a.env, a, time.Now().Add(limbo.MostTime)) {
+			case limbo.Judge:
+				continue
+			case limbo.Full:
+				why = whyFull
+			default: // one that is held already says nothing new
+				why = ""
 			}
-			return verdict, full
+			return verdict, why
 		}
 		return multicast.Refuse, "judge: " + why
 	}

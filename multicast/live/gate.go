@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/internal/limbo"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
@@ -37,7 +38,7 @@ type item struct {
 type gate struct {
 	judge   Judge
 	opened  opened
-	held    held
+	held    limbo.Limbo[item]
 	rates   rates
 	refused refusals
 }
@@ -79,7 +80,7 @@ func (g *gate) verified(now time.Time, it *item) bool {
 	case err == nil && env.Group == m.Group:
 		*m.Event = EventOf(env)
 		it.env = env
-		return g.judged(now.Add(maxHeldFor), *it)
+		return g.judged(now.Add(limbo.MostTime), *it)
 	case err == nil:
 		why = eventGroup
 	}
@@ -94,7 +95,7 @@ func (g *gate) verified(now time.Time, it *item) bool {
 // if a recheck came between, it may be known by now.
 func (g *gate) judged(until time.Time, it item) bool {
 	for {
-		generation := g.held.now()
+		generation := g.held.Now()
 		verdict, why := Accept, ""
 		if g.judge != nil {
 			verdict, why = g.judge(it.env)
@@ -103,11 +104,14 @@ func (g *gate) judged(until time.Time, it item) bool {
 		case Accept:
 			return true
 		case Unknown:
-			full, again := g.held.put(generation, it, until)
-			if again {
+			switch g.held.Put(generation, it.env, it, until) {
+			case limbo.Judge:
 				continue
+			case limbo.Already:
+				g.refused.count(heldAgain)
+			case limbo.Full:
+				g.refused.count(heldFull)
 			}
-			g.refused.count(full)
 		default:
 			g.refused.count("judge: " + reason(why))
 		}
@@ -118,18 +122,18 @@ func (g *gate) judged(until time.Time, it item) bool {
 // recheck judges again what is held in a group and returns what is accepted.
 func (g *gate) recheck(now time.Time, group multicast.Group) []item {
 	var accepted []item
-	for _, h := range g.held.recheck(group) {
-		if !now.Before(h.until) {
+	for _, h := range g.held.Recheck(group) {
+		if !now.Before(h.Until) {
 			g.refused.count(heldExpired)
-		} else if g.judged(h.until, h.item) {
-			accepted = append(accepted, h.item)
+		} else if g.judged(h.Until, h.Of) {
+			accepted = append(accepted, h.Of)
 		}
 	}
 	return accepted
 }
 
 func (g *gate) expire(now time.Time) {
-	for range g.held.expire(now) {
+	for range g.held.Expire(now) {
 		g.refused.count(heldExpired)
 	}
 }

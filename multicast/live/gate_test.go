@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/multicast/internal/limbo"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
@@ -185,46 +186,23 @@ func TestHeldEventsAreFewAndExpire(t *testing.T) {
 	judge := func(*signing.Envelope) (Verdict, string) { return Unknown, "" }
 	scripted(t, Config{Judge: judge}, func(t *testing.T, l *Loop, s *script, _ *desk) {
 		id := identity(t, 1)
-		for seq := range uint64(maxHeldInGroup + 1) {
+		for seq := range uint64(limbo.MostInGroup + 1) {
 			l.Frame("p", dataOf(t, groupA, news(t, id, groupA, seq+1)))
 		}
 		counted(t, l, map[reason]uint64{heldFull: 1})
-		for i := range maxHeld - maxHeldInGroup + 1 {
+		for i := range limbo.Most - limbo.MostInGroup + 1 {
 			g := multicast.Group{byte(i), 1}
 			l.Frame("p", dataOf(t, g, news(t, id, g, 1)))
 		}
 		counted(t, l, map[reason]uint64{heldFull: 2})
-		pass(maxHeldFor + auditIdle)
-		counted(t, l, map[reason]uint64{heldFull: 2, heldExpired: maxHeld})
+		pass(limbo.MostTime + auditIdle)
+		counted(t, l, map[reason]uint64{heldFull: 2, heldExpired: limbo.Most})
 		l.Recheck(groupA)
-		counted(t, l, map[reason]uint64{heldFull: 2, heldExpired: maxHeld})
-		if len(s.steps) > 0 || l.gate.held.bytes != 0 {
-			t.Errorf("%d stepped, %d bytes held", len(s.steps), l.gate.held.bytes)
+		counted(t, l, map[reason]uint64{heldFull: 2, heldExpired: limbo.Most})
+		if len(s.steps) > 0 || l.gate.held.Bytes() != 0 {
+			t.Errorf("%d stepped, %d bytes held", len(s.steps), l.gate.held.Bytes())
 		}
 	})
-}
-
-func TestHeldBytesAreFew(t *testing.T) {
-	var h held
-	env := func(n int) item {
-		id := identity(t, 1)
-		wire, err := id.Seal(signing.Header{Kind: signing.Event, Role: signing.Publisher, Media: signing.RSS,
-			Group: groupA, Epoch: 1, Seq: 1, Time: noon}, make([]byte, n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := signing.Open(wire)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return item{env: e, input: tree.Input{Msg: &tree.Message{Group: groupA}}}
-	}
-	if why, _ := h.put(0, env(maxHeldBytes/2), noon); why != "" {
-		t.Fatal(why)
-	}
-	if why, _ := h.put(0, env(maxHeldBytes/2+1), noon); why != heldFull {
-		t.Fatalf("%q over the byte limit, want %q", why, heldFull)
-	}
 }
 
 // An event that comes again costs no signature: the envelope is the one that
