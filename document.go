@@ -65,9 +65,9 @@ func (s *Subscription) Document(ctx context.Context) (*feed.Feed, DocState, erro
 	state.Trust = make(map[string]store.Trust, len(held))
 	state.Doubt = map[string]witness.State{}
 	items := make([]feed.Item, 0, len(held))
-	keys := s.ch.standing.policy.Load()
 	for _, r := range held {
-		if keys.disowns(&r) {
+		b := s.ch.standing.believed(r)
+		if b.TakenBack {
 			continue
 		}
 		it, err := itemOf(r)
@@ -76,9 +76,8 @@ func (s *Subscription) Document(ctx context.Context) (*feed.Feed, DocState, erro
 			continue
 		}
 		items = append(items, it)
-		trust, doubt := s.ch.standing.bench.believed(r)
-		if state.Trust[r.Key] = trust; doubt != witness.Unconfirmed {
-			state.Doubt[r.Key] = doubt
+		if state.Trust[r.Key] = b.Trust; b.Doubt != witness.Unconfirmed {
+			state.Doubt[r.Key] = b.Doubt
 		}
 	}
 	return feed.Assemble(channel, items), state, nil

@@ -452,16 +452,81 @@ func TestItemsOfARevokedKeyAreGone(t *testing.T) {
 	h.teach(publisher)
 	send(t, publisher, fresh, url, document("", "c", "b", "a"))
 	eventually(t, "c", func() bool { return got.got()["c"] == 1 })
-	doc, _, err := s.Document(t.Context())
+	if shown := shownOf(t, s); shown["stolen"] != "" || shown["b"] != "signed" || shown["c"] != "signed" {
+		t.Errorf("shown: %v", shown)
+	}
+	if beliefs := believed(t, reader, url); !beliefs["stolen"].TakenBack || beliefs["b"].TakenBack || beliefs["b"].Trust != store.Signed {
+		t.Errorf("believed: %+v", beliefs)
+	}
+	send(t, publisher, fresh, url, document("", "stolen", "c", "b", "a")) // it was no theft after all
+	eventually(t, "what the next key says as well", func() bool { return shownOf(t, s)["stolen"] == "signed" })
+}
+
+// shownOf is why each item of a feed's document is believed, by guid.
+func shownOf(t testing.TB, s *feedtree.Subscription) map[string]string {
+	t.Helper()
+	doc, state, err := s.Document(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := map[string]bool{}
+	shown := map[string]string{}
 	for _, it := range doc.Items {
-		shown[it.GUID] = true
+		shown[it.GUID] = state.Trust[it.Key()].String()
 	}
-	if shown["stolen"] || !shown["b"] || !shown["c"] {
-		t.Errorf("shown: %v", shown)
+	return shown
+}
+
+// believed is what a node knows of the items that it stores, by guid.
+func believed(t testing.TB, n *feedtree.Node, url string) map[string]feedtree.Belief {
+	t.Helper()
+	items, err := n.Store().Items(t.Context(), url, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]feedtree.Belief{}
+	for _, it := range items {
+		found[strings.TrimPrefix(it.Key, "guid:")] = n.Believed(it)
+	}
+	return found
+}
+
+// What a stolen key said is shown all the same where the site says it, as fetched from
+// there. And documents made before the revocation count as old ones.
+func TestWhatTheSiteSaysOutlivesItsKey(t *testing.T) {
+	t.Parallel()
+	o := newSecureOrigin(t)
+	url := o.url("/feed.xml")
+	h, id := newHouse(t, url, time.Now())
+	h.announce(o, "a")
+	n := startNode(t, o, still)
+	s := subscribe(t, n, url)
+	line := signing.Line{}.Bump(time.Now())
+	for _, guid := range []string{"a", "stolen"} {
+		env, next := news(t, id, line, url, time.Now(), guid)
+		n.Deliver(env, multicast.ViaTree)
+		line = next
+		eventually(t, guid, func() bool { return shownOf(t, s)[guid] == "signed" })
+	}
+	before := s.State().Version
+	h.state.Revoked = []signing.Revocation{{Key: id.Public(), Epoch: 1, Seq: 1}} // nothing of it counts
+	h.rotate(time.Now())
+	hd := signing.Header{Role: signing.Volunteer, Group: multicast.GroupOf(url), Time: time.Now(), Media: signing.Keys}
+	signing.Line{}.Bump(time.Now()).Event(&hd)
+	wire, err := identity(t).Seal(hd, h.cert.MarshalPEM())
+	if err != nil {
+		t.Fatal(err)
+	}
+	revocation, err := signing.Open(wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Judge(revocation)
+	eventually(t, "the document is another one", func() bool { return s.State().Version > before })
+	if shown := shownOf(t, s); shown["stolen"] != "" || shown["a"] != "fetched" {
+		t.Errorf("shown: %v; want a, which the site has, as fetched, and no more", shown)
+	}
+	if got := believed(t, n, url); !got["stolen"].TakenBack || got["a"] != (feedtree.Belief{Trust: store.Fetched}) {
+		t.Errorf("believed: %+v", got)
 	}
 }
 

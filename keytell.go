@@ -63,7 +63,7 @@ func (d *desk) learned(ch *channel) {
 		if err != nil {
 			d.node.complain(ctx, "cannot store the keys of a feed", ch.url, err)
 		}
-		d.post(func(*desk) { ch.refresh(false) })
+		d.post(func(*desk) { ch.refresh(true) }) // a key that is revoked takes items back
 	})
 }
 

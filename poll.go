@@ -99,7 +99,8 @@ func (d *desk) finish(ch *channel, j job, r result) {
 	if r.outcome != nil {
 		d.spare(ch, r.outcome.State, r.outcome.State.Asked)
 	}
-	if j.nudge || ch.standing.differs(&rec) {
+	rekeyed := ch.standing.differs(&rec)
+	if j.nudge || rekeyed {
 		d.known(ch, &rec, r.ok)
 	}
 	d.settle(ch, rec)
@@ -107,7 +108,7 @@ func (d *desk) finish(ch *channel, j job, r result) {
 		ch.count.items = -1
 		ch.wakeSubs()
 	}
-	ch.refresh(r.changed || r.doc != nil)
+	ch.refresh(r.changed || r.doc != nil || rekeyed)
 	if j.poll && j.tell && r.refused() && !ch.local() {
 		d.fetch(ch, job{claim: true, vain: true})
 	}

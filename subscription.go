@@ -73,10 +73,11 @@ func (s *Subscription) Items(ctx context.Context) iter.Seq2[Update, error] {
 			}
 			for _, r := range fresh {
 				s.seen = r.Seen
-				if s.ch.standing.policy.Load().disowns(&r) {
+				b := s.ch.standing.believed(r)
+				if b.TakenBack {
 					continue
 				}
-				if u, err := s.update(r); !yield(u, err) || err != nil {
+				if u, err := s.update(r, b); !yield(u, err) || err != nil {
 					return
 				}
 			}
@@ -108,11 +109,10 @@ func (s *Subscription) fresh(ctx context.Context) ([]store.Item, error) {
 	}
 }
 
-func (s *Subscription) update(r store.Item) (Update, error) {
+func (s *Subscription) update(r store.Item, b Belief) (Update, error) {
 	it, err := itemOf(r)
-	trust, doubt := s.ch.standing.bench.believed(r)
 	return Update{
-		Feed: r.Feed, Item: it, Trust: trust, Doubt: doubt, Source: r.Source, Epoch: r.Epoch, Seq: r.Seq, Received: r.Received,
+		Feed: r.Feed, Item: it, Trust: b.Trust, Doubt: b.Doubt, Source: r.Source, Epoch: r.Epoch, Seq: r.Seq, Received: r.Received,
 		Ways: s.node.ways.of(r.Feed, r.Key, r.Hash),
 	}, err
 }

@@ -122,6 +122,9 @@ func (w *ways) of(url, key string, hash [32]byte) []Way {
 // each of the latest 512 items, and nil where nothing is known.
 func (n *Node) Ways(url string, it feed.Item) []Way { return n.ways.of(url, it.Key(), it.Hash()) }
 
+// Came returns in which ways an item came that is stored, as Ways does.
+func (n *Node) Came(it store.Item) []Way { return n.ways.of(it.Feed, it.Key, it.Hash) }
+
 // outOfTurn is why the origin is asked out of turn.
 func outOfTurn(nudge bool) string {
 	if nudge {

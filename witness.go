@@ -99,15 +99,41 @@ func (b *bench) believed(r store.Item) (store.Trust, witness.State) {
 	return r.Trust, witness.Unconfirmed
 }
 
-// Believed says why an item as it is stored is believed now, and what volunteers say
-// against it: Disputed, Contradicted, or Unconfirmed for nothing. What an item is
-// stored with never sinks, so it can say more than is known since.
-func (n *Node) Believed(it store.Item) (store.Trust, witness.State) {
-	g := multicast.GroupOf(it.Feed)
-	if s := n.judges.of(g); s != nil {
-		return s.bench.believed(it)
+// Belief is what is known now of an item. What it is stored with never sinks, so that
+// can say more than is known since.
+type Belief struct {
+	Trust     store.Trust
+	Doubt     witness.State // Disputed or Contradicted by volunteers, or Unconfirmed for nothing
+	TakenBack bool          // its key was revoked before it said that, and its origin was not seen to say it: it is not shown
+}
+
+// Believed says why an item as it is stored is believed now.
+func (n *Node) Believed(it store.Item) Belief {
+	if s := n.judges.of(multicast.GroupOf(it.Feed)); s != nil {
+		return s.believed(it)
 	}
-	return it.Trust, witness.Unconfirmed
+	return Belief{Trust: it.Trust}
+}
+
+// believed weighs what the feed's keys say and what its volunteers say. What the
+// origin itself showed to this node is no less true because a thief said it, too.
+func (s *standing) believed(it store.Item) (b Belief) {
+	switch {
+	case !s.policy.Load().disowns(&it):
+		b.Trust, b.Doubt = s.bench.believed(it)
+	case s.bench.seen(it):
+		b.Trust = store.Fetched
+	default:
+		b.TakenBack = true
+	}
+	return b
+}
+
+// seen reports whether this node saw an item at the origin, as far as it remembers.
+func (b *bench) seen(r store.Item) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.panel.Seen(witness.Item{Key: signing.ItemKey(r.Key), Hash: r.Hash})
 }
 
 // seen is a document of a feed's origin, and how it came.

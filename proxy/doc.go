@@ -56,9 +56,12 @@
 //	/api/v1/token       {"token": ...}, for changes
 //	/api/v1/events      what changes, as server-sent events, while the client stays
 //
-// An item has feed, feed_title, key, title, link, trust, doubt, date and received.
+// An item has feed, feed_title, key, title, link, trust, doubt, date, received and ways.
 // Trust is signed, fetched, corroborated or unconfirmed; doubt is empty, disputed or
-// contradicted, and then trust is unconfirmed. The events are "item", an item that
+// contradicted, and then trust is unconfirmed. Ways is how it came, oldest first, each a
+// feedtree.Way with how, from, at, asked and why; it is empty where that is not known
+// any more. What a publisher took back by revoking the key that said it is in no answer,
+// on no page and in no document, unless its site was seen to say it, too. The events are "item", an item that
 // came since somebody began to listen, and "change", {"feeds": [URL, ...]}, whose
 // status is another one now; with no feed, it is the rest of the status. One comes
 // at once, for what the client knows may be from before. They come once a second

@@ -35,7 +35,9 @@ type fakeNode struct {
 	sick   error // what Check says
 	checks int
 	watch  []chan struct{}
-	doubts map[string]witness.State // by key of an item
+	doubts map[string]witness.State  // by key of an item
+	back   map[string]bool           // taken back, likewise
+	ways   map[string][]feedtree.Way // likewise
 }
 
 func newFakeNode() *fakeNode {
@@ -99,12 +101,14 @@ func (n *fakeNode) Feed(url string) (feedtree.FeedStatus, bool) {
 	return feedtree.FeedStatus{}, false
 }
 
-func (n *fakeNode) Believed(it store.Item) (store.Trust, witness.State) {
+func (n *fakeNode) Believed(it store.Item) feedtree.Belief {
 	if doubt, ok := n.doubts[it.Key]; ok {
-		return store.Unconfirmed, doubt
+		return feedtree.Belief{Doubt: doubt}
 	}
-	return it.Trust, witness.Unconfirmed
+	return feedtree.Belief{Trust: it.Trust, TakenBack: n.back[it.Key]}
 }
+
+func (n *fakeNode) Came(it store.Item) []feedtree.Way { return n.ways[it.Key] }
 
 func (n *fakeNode) Watch(ctx context.Context) <-chan struct{} {
 	n.mu.Lock()

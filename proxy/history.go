@@ -196,7 +196,7 @@ func (p *Proxy) volume(ctx context.Context, b *book, format feed.Format, page in
 	if err != nil {
 		return nil, err
 	}
-	items, newest := volumeItems(versions, p.source.Believed, &state)
+	items, newest := volumeItems(versions, p.source, &state)
 	here.self, here.paging = pageURL(here.self, page), paging
 	doc, err := newCopy(channel.Only(items), state, format, here, p.config.Labels, newest)
 	if err == nil && doc != nil {
@@ -207,17 +207,20 @@ func (p *Proxy) volume(ctx context.Context, b *book, format feed.Format, page in
 
 // volumeItems reads the items of a page, the last arrived first. Of an item that changed
 // within a page the last version is shown.
-func volumeItems(versions []store.Item, believe believer, state *feedtree.DocState) (items []feed.Item, newest time.Time) {
+func volumeItems(versions []store.Item, knows teller, state *feedtree.DocState) (items []feed.Item, newest time.Time) {
 	state.Trust, state.Doubt = map[string]store.Trust{}, map[string]witness.State{}
 	for _, v := range slices.Backward(versions) {
+		b := knows.Believed(v)
+		if b.TakenBack {
+			continue
+		}
 		doc, err := feed.Parse(v.Doc, v.ContentType)
 		if _, again := state.Trust[v.Key]; again || err != nil || len(doc.Items) == 0 {
 			continue
 		}
 		items = append(items, doc.Items[0])
-		trust, doubt := believe(v)
-		if state.Trust[v.Key] = trust; doubt != witness.Unconfirmed {
-			state.Doubt[v.Key] = doubt
+		if state.Trust[v.Key] = b.Trust; b.Doubt != witness.Unconfirmed {
+			state.Doubt[v.Key] = b.Doubt
 		}
 		if v.Received.After(newest) {
 			newest = v.Received

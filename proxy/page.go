@@ -33,6 +33,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"legend":    legend,
 	"pageOf":    pageOf,
 	"itemOf":    itemPage,
+	"wayOf":     waySays,
 	"words":     inWords,
 	"readers":   Readers,
 	"name":      nameOf,
@@ -58,7 +59,7 @@ func newView(p *Proxy) *view {
 		events: &events{proxy: p, to: map[chan message]struct{}{}},
 		caps:   &caps{source: p.source, store: p.config.Store, fixed: p.config.Polling, log: p.config.Log},
 	}
-	v.newest = &newest{store: p.config.Store, believe: p.source.Believed, arrived: v.events.arrived, complain: func(url string, err error) {
+	v.newest = &newest{store: p.config.Store, knows: p.source, arrived: v.events.arrived, complain: func(url string, err error) {
 		p.config.Log.Warn("the page cannot read items", "feed", feed.Redacted(url), "error", err)
 	}}
 	v.caps.restore()

@@ -48,7 +48,7 @@ func (p *Proxy) itemsOf(r *http.Request, f feedtree.FeedStatus, most int) []news
 	slices.SortStableFunc(items, newestFirst)
 	list := make([]news, 0, len(items))
 	for _, it := range items {
-		if what, ok := newsOf(p.source.Believed, it); ok {
+		if what, ok := newsOf(p.source, it); ok {
 			what.FeedTitle = nameOf(f)
 			list = append(list, what)
 		}

@@ -39,14 +39,14 @@ type itemPageData struct {
 
 // found is an item and what is known of it.
 type foundItem struct {
-	feed    feedtree.FeedStatus
-	record  store.Item
-	says    feed.Item
-	believe believer
+	feed   feedtree.FeedStatus
+	record store.Item
+	says   feed.Item
+	knows  teller
 }
 
 func (f foundItem) news() news {
-	n := newsFrom(f.believe, f.record, f.says)
+	n := newsFrom(f.knows, f.record, f.says)
 	n.FeedTitle = nameOf(f.feed)
 	return n
 }
@@ -98,12 +98,12 @@ func (p *Proxy) findItem(r *http.Request) (foundItem, bool) {
 		return foundItem{}, false
 	}
 	i := slices.IndexFunc(items, func(it store.Item) bool { return it.Key == asked.Get("key") })
-	if i < 0 {
+	if i < 0 || p.source.Believed(items[i]).TakenBack {
 		return foundItem{}, false
 	}
 	doc, err := feed.Parse(items[i].Doc, items[i].ContentType)
 	if err != nil || len(doc.Items) == 0 {
 		return foundItem{}, false
 	}
-	return foundItem{f, items[i], doc.Items[0], p.source.Believed}, true
+	return foundItem{f, items[i], doc.Items[0], p.source}, true
 }

@@ -33,7 +33,7 @@ type news struct {
 	Date      time.Time `json:"date"`  // when it was published, or came if that is not known
 	Received  time.Time `json:"received"`
 
-	seen int64
+	Ways []feedtree.Way `json:"ways"` // in which it came, oldest first
 	mark mark
 }
 
@@ -45,7 +45,7 @@ func (n news) Mark() mark { return n.mark }
 // document counts as reading the feed.
 type newest struct {
 	store    store.Store // nil: there are no items
-	believe  believer
+	knows    teller
 	complain func(feed string, err error)
 	arrived  func([]news) // hears of items that came since their feed was looked at first
 
@@ -90,7 +90,7 @@ func (n *newest) look(feeds []feedtree.FeedStatus) (list []news, reading bool) {
 	defer n.mu.Unlock()
 	for _, it := range n.items {
 		if what, ok := n.shown[it.Seen]; ok {
-			what.FeedTitle = n.known[it.Feed].title
+			what.FeedTitle, what.Ways = n.known[it.Feed].title, waysOf(n.knows, it)
 			list = append(list, what)
 		}
 	}
@@ -131,7 +131,7 @@ func (n *newest) begin(feeds []feedtree.FeedStatus) <-chan struct{} {
 // read reads feeds from the store. Nobody else changes what is known meanwhile.
 func (n *newest) read(feeds []feedtree.FeedStatus) {
 	n.mu.Lock()
-	found := gathering{believe: n.believe, known: maps.Clone(n.known), items: slices.Clone(n.items)}
+	found := gathering{knows: n.knows, known: maps.Clone(n.known), items: slices.Clone(n.items)}
 	shown := n.shown
 	n.mu.Unlock()
 	most := newsKept
@@ -159,10 +159,10 @@ func (n *newest) read(feeds []feedtree.FeedStatus) {
 
 // gathering is what a reading has found so far.
 type gathering struct {
-	believe believer
-	known   map[string]looked
-	items   []store.Item // the newest of all; those just read with documents
-	fresh   []store.Item // what came since its feed was looked at last
+	knows teller
+	known map[string]looked
+	items []store.Item // the newest of all; those just read with documents
+	fresh []store.Item // what came since its feed was looked at last
 }
 
 // add puts a feed's items in place of those known of it.
@@ -176,6 +176,7 @@ func (g *gathering) add(f feedtree.FeedStatus, items []store.Item) {
 		}
 		now.seen = max(now.seen, it.Seen)
 	}
+	items = slices.DeleteFunc(items, func(it store.Item) bool { return g.knows.Believed(it).TakenBack })
 	g.items = append(g.items, items...)
 	slices.SortStableFunc(g.items, newestFirst)
 	clear(g.items[min(len(g.items), newsKept):]) // they hold documents
@@ -192,7 +193,7 @@ func (g *gathering) says(before map[int64]news) map[int64]news {
 	for i, it := range g.items {
 		what, ok := before[it.Seen]
 		if len(it.Doc) > 0 {
-			what, ok = newsOf(g.believe, it)
+			what, ok = newsOf(g.knows, it)
 			g.items[i].Doc = nil
 		}
 		if ok {
@@ -205,7 +206,7 @@ func (g *gathering) says(before map[int64]news) map[int64]news {
 func (g *gathering) news() []news {
 	var fresh []news
 	for _, it := range g.fresh {
-		if what, ok := newsOf(g.believe, it); ok {
+		if what, ok := newsOf(g.knows, it); ok {
 			what.FeedTitle = g.known[it.Feed].title
 			fresh = append(fresh, what)
 		}
@@ -213,22 +214,28 @@ func (g *gathering) news() []news {
 	return fresh
 }
 
-// newsOf reads a stored item.
-func newsOf(b believer, it store.Item) (news, bool) {
+// newsOf reads a stored item, unless its publisher took it back.
+func newsOf(k teller, it store.Item) (news, bool) {
+	if k.Believed(it).TakenBack {
+		return news{}, false
+	}
 	doc, err := feed.Parse(it.Doc, it.ContentType)
 	if err != nil || len(doc.Items) == 0 {
 		return news{}, false
 	}
-	return newsFrom(b, it, doc.Items[0]), true
+	return newsFrom(k, it, doc.Items[0]), true
 }
 
-func newsFrom(b believer, it store.Item, says feed.Item) news {
-	m, trust, doubt := b.mark(it)
+func newsFrom(k teller, it store.Item, says feed.Item) news {
+	m, trust, doubt := belief(k.Believed(it))
 	return news{
 		Feed: it.Feed, Key: it.Key, Title: cmp.Or(strings.TrimSpace(says.Title), "(no title)"), Link: webLink(says.Link),
-		Trust: trust, Doubt: doubt, Date: dateOf(it), Received: it.Received, seen: it.Seen, mark: m,
+		Trust: trust, Doubt: doubt, Date: dateOf(it), Received: it.Received, Ways: waysOf(k, it), mark: m,
 	}
 }
+
+// waysOf is how an item came; for programs a list, if an empty one.
+func waysOf(k teller, it store.Item) []feedtree.Way { return append([]feedtree.Way{}, k.Came(it)...) }
 
 // webLink lets a link pass that leads to the web.
 func webLink(link string) string {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/feed/witness"
 )
@@ -29,19 +30,18 @@ var doubtMarks = map[witness.State]mark{
 	witness.Contradicted: {"contradicted", "✘", "it was not in the document that it is said to come from"},
 }
 
-// believer says why a stored item is believed now, and what is said against it.
-type believer func(store.Item) (store.Trust, witness.State)
+// teller knows of stored items why they are believed now, and how they came.
+type teller interface {
+	Believed(store.Item) feedtree.Belief
+	Came(store.Item) []feedtree.Way
+}
 
-// mark is the mark of an item, and the words for programs.
-func (b believer) mark(it store.Item) (m mark, trust, doubt string) {
-	t, d := it.Trust, witness.Unconfirmed
-	if b != nil {
-		t, d = b(it)
+// belief is why an item is believed: as a mark, and in the words for programs.
+func belief(b feedtree.Belief) (m mark, trust, doubt string) {
+	if m, doubted := doubtMarks[b.Doubt]; doubted {
+		return m, b.Trust.String(), b.Doubt.String()
 	}
-	if m, doubted := doubtMarks[d]; doubted {
-		return m, t.String(), d.String()
-	}
-	return markOf(t), t.String(), ""
+	return markOf(b.Trust), b.Trust.String(), ""
 }
 
 func markOf(t store.Trust) mark {

@@ -5,8 +5,6 @@ import (
 
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed"
-	"github.com/feedtree/feedtree/feed/store"
-	"github.com/feedtree/feedtree/feed/witness"
 )
 
 // source is what the proxy asks of a node.
@@ -17,7 +15,7 @@ type source interface {
 	Status() feedtree.Status
 	Check(ctx context.Context) error
 	Feed(url string) (feedtree.FeedStatus, bool)
-	Believed(store.Item) (store.Trust, witness.State)
+	teller
 	Watch(ctx context.Context) <-chan struct{}
 	Volunteer(ctx context.Context, on bool) error
 	LimitVolunteering(ctx context.Context, requests int, bytes int64) error

@@ -19,7 +19,8 @@ type Verdict struct {
 // A version seen before is never news. It becomes current again only on better
 // evidence than that it once existed: the origin itself shows it now, it has a
 // higher trust than the current one, or its source repeats it later in its
-// line. Anything else is an old copy.
+// line. Anything else is an old copy. What another key of the publisher's signs as
+// well is noted as that one's: it is in force, and the one before may be revoked.
 func Weigh(current, same *Item, in Item) Verdict {
 	if current == nil {
 		return Verdict{Insert: true, Current: true, Added: true}
@@ -33,7 +34,8 @@ func Weigh(current, same *Item, in Item) Verdict {
 		}
 		return Verdict{Insert: true, Current: shown, Added: shown}
 	}
-	stronger := in.Trust > same.Trust || in.Trust == same.Trust && sameSource(*same, in) && compareStamps(in, *same) > 0
+	stronger := in.Trust > same.Trust || in.Trust == same.Trust && sameSource(*same, in) && compareStamps(in, *same) > 0 ||
+		in.Trust == Signed && same.Trust == Signed && in.Source != same.Source
 	return Verdict{Renew: stronger, Current: shown && same.Hash != current.Hash}
 }
 

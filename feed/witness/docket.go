@@ -32,6 +32,12 @@ func (p *Panel) State(it Item) State {
 	return Unconfirmed
 }
 
+// Seen reports whether this node saw an item at the origin itself.
+func (p *Panel) Seen(it Item) bool {
+	d := p.docket[it]
+	return d != nil && d.own
+}
+
 // Tainted reports whether a liar listed an item.
 func (p *Panel) Tainted(it Item) bool {
 	d := p.docket[it]

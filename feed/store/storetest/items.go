@@ -100,6 +100,18 @@ func (s *suite) trust() {
 	}
 }
 
+// A key may be revoked, and with it what it said last: what the next one says as well
+// must stand.
+func (s *suite) signedAgain() {
+	s.apply(store.Batch{Feed: feedRecord(), Items: []store.Item{says(store.Signed, 'p', 9, item("a", 1))}})
+	s.want("said by the next key", s.items(says(store.Signed, 'q', 1, item("a", 1))), "")
+	s.items(says(store.Unconfirmed, 'v', 1, item("a", 1)))
+	held, err := s.Items(s.ctx, feedURL, 1)
+	if err != nil || len(held) != 1 || held[0].Source != id('q') || held[0].Seq != 1 || held[0].Trust != store.Signed {
+		s.Errorf("%+v, %v: want it as the next key's", held, err)
+	}
+}
+
 func (s *suite) olderVersion() {
 	s.apply(store.Batch{Feed: feedRecord(), Items: []store.Item{says(store.Unconfirmed, 'v', 1, item("a", 1))}})
 	s.want("a change", s.items(says(store.Unconfirmed, 'v', 2, item("a", 2))), "a:2")

@@ -33,6 +33,7 @@ func Run(t *testing.T, open Open) {
 		{"versions in the order of arrival", store.Limits{}, (*suite).versions},
 		{"the same batch again is nothing", store.Limits{}, (*suite).idempotent},
 		{"trust rises and never sinks", store.Limits{}, (*suite).trust},
+		{"what another key signs as well is that key's", store.Limits{}, (*suite).signedAgain},
 		{"an older version is not news", store.Limits{}, (*suite).olderVersion},
 		{"which version is current", store.Limits{}, (*suite).weighing},
 		{"items of an unknown feed are refused", store.Limits{}, (*suite).unknownFeed},
