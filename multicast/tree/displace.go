@@ -141,12 +141,12 @@ func (n *Node) confirmed(g *group, newcomer overlay.ID) {
 }
 
 // swapDue ends a swap that took too long. A victim that did not find its way is
-// told to look for one without the place it had.
+// told to look for one without the place it had, and where to.
 func (n *Node) swapDue(g *group) {
 	s := g.links.swap
 	g.links.swap = swap{}
 	if i := g.child(s.victim); i >= 0 && s.asked && len(g.links.children) > n.cfg.Children-n.spare() {
-		n.dismiss(g, i, Full, s.to)
+		n.dismiss(g, i, Full, append([]overlay.ID{s.to}, n.lightest(g, s.victim)...)...)
 		n.cutChild(g, i)
 	}
 }

@@ -65,8 +65,19 @@ func TestASwapLeavesNobodyWithoutAParent(t *testing.T) {
 		t.Fatal("the child that makes room was cut before it had another parent")
 	}
 	s.pass(8 * time.Second)
-	if st, _ := s.n.Status(group); len(st.Children) != 15 {
+	st, _ := s.n.Status(group)
+	if len(st.Children) != 15 {
 		t.Fatalf("%d children in the end, want 15", len(st.Children))
+	}
+	// The victim did not find its way: the place meant for it may be taken by now.
+	drop := s.one(victim, tree.Drop)
+	if drop.Reason != tree.Full || len(drop.Peers) < 4 || slices.Contains(drop.Peers, victim) {
+		t.Fatalf("cut as %v and sent to %v only", drop.Reason, drop.Peers)
+	}
+	for _, id := range drop.Peers[1:] {
+		if !slices.Contains(st.Children, id) {
+			t.Errorf("sent to %s", id)
+		}
 	}
 }
 

@@ -56,6 +56,26 @@ func TestNobodyIsSentToALeaf(t *testing.T) {
 	}
 }
 
+// Nor is one named to who tells where it is in the network: to be behind a NAT near by
+// makes nobody a better parent.
+func TestNobodyNearIsSentToALeaf(t *testing.T) {
+	s := alone(t, tree.Config{Children: 3}, &chart{hop: "parent"})
+	s.below("parent")
+	here := tree.Coord{Height: 100, Err: 100}
+	far := tree.Coord{At: [4]int32{90_000}, Height: 100, Err: 100}
+	s.receive("leaf", tree.Message{Type: tree.Join, Group: group, Edge: 1, Flags: tree.Detached, Self: &tree.Standing{Weight: 1, At: here}})
+	s.receive("open", tree.Message{Type: tree.Join, Group: group, Edge: 1, Flags: tree.Detached, Self: &tree.Standing{Weight: 1, Room: 9, At: far}})
+	s.receive("third", tree.Message{Type: tree.Join, Group: group, Edge: 1, Flags: tree.Detached, Self: &tree.Standing{Weight: 1, At: here}})
+	s.receive("late", tree.Message{Type: tree.Join, Group: group, Edge: 1, Flags: tree.Detached, Self: &tree.Standing{Weight: 1, At: here}})
+	if r := s.one("late", tree.Refuse); !slices.Equal(r.Peers, []overlay.ID{"open", "parent"}) {
+		t.Errorf("a joiner is sent to %v", r.Peers)
+	}
+	s.receive("late", tree.Message{Type: tree.Probe, Group: group, Self: &tree.Standing{Weight: 1, At: here}})
+	if o := s.one("late", tree.Offer); !slices.Equal(o.Peers, []overlay.ID{"open"}) {
+		t.Errorf("a prober is told of %v", o.Peers)
+	}
+}
+
 // A root that nobody can dial any more joins somebody who can be; one that can be
 // dialled again may be root.
 func TestReachabilityChanges(t *testing.T) {

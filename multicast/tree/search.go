@@ -111,11 +111,12 @@ func (n *Node) wouldTake(g *group, from overlay.ID, m *Message) bool {
 	return why == 0
 }
 
-// nearest returns children by what they could offer a node, best first.
+// nearest returns children by what they could offer a node, best first. Who offers no
+// place is not among them: a node behind a NAT would be asked in vain, two seconds long.
 func (n *Node) nearest(g *group, to overlay.ID, at Coord) []child {
 	cs := make([]child, 0, len(g.links.children))
 	for _, c := range g.links.children {
-		if c.id != to && c.stand.Weight > 0 {
+		if c.id != to && c.stand.Weight > 0 && !c.barren() {
 			cs = append(cs, c)
 		}
 	}
