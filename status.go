@@ -23,9 +23,10 @@ type Status struct {
 	Refused map[string]uint64 `json:"refused"` // what was refused or dropped, by reason
 	Counts  map[string]uint64 `json:"counts"`  // of the overlay and the carrier of events
 
-	Volunteering Effort    `json:"volunteering"`
-	Reach        kad.Reach `json:"reach"`
-	Health       Health    `json:"health"`
+	Volunteering Effort       `json:"volunteering"`
+	Reach        kad.Reach    `json:"reach"`
+	Spending     kad.Spending `json:"spending"`
+	Health       Health       `json:"health"`
 
 	Liars int `json:"liars"` // volunteers that were caught and are not heard, of any feed
 }
@@ -112,7 +113,7 @@ func (n *Node) Status() Status {
 	s := Status{
 		PeerID: n.ID(), Addrs: n.Addrs(), Peers: len(n.net.Connected()), Since: n.life.start,
 		Feeds: n.feedStatus(""), Counts: n.net.Counters(),
-		Reach: n.net.Reach(),
+		Reach: n.net.Reach(), Spending: n.net.Spending(),
 	}
 	s.Liars = n.liars.count(time.Now())
 	_ = n.desk.ask(context.Background(), func(d *desk) {

@@ -195,13 +195,14 @@ func (p *proxy) start() {
 
 // status is what GET /api/v1/status promises.
 type status struct {
-	PeerID  string            `json:"peer_id"`
-	Addrs   []string          `json:"addrs"`
-	Peers   int               `json:"peers"`
-	Refused map[string]uint64 `json:"refused"`
-	Reach   kad.Reach         `json:"reach"`
-	Feeds   []feedStatus      `json:"feeds"`
-	Health  health            `json:"health"`
+	PeerID   string            `json:"peer_id"`
+	Addrs    []string          `json:"addrs"`
+	Peers    int               `json:"peers"`
+	Refused  map[string]uint64 `json:"refused"`
+	Reach    kad.Reach         `json:"reach"`
+	Spending kad.Spending      `json:"spending"`
+	Feeds    []feedStatus      `json:"feeds"`
+	Health   health            `json:"health"`
 }
 
 type health struct {

@@ -145,6 +145,9 @@
 //	feedtree_reachable{state}             1 for public, private or unknown
 //	feedtree_trees{place}                 root, inside, leaf or detached
 //	feedtree_tree_depth_max, _children    hops to the farthest top; nodes that events are handed on to
+//	feedtree_traffic_bytes_total{direction}  sent to and received from other nodes, with all headers
+//	feedtree_upload_hour_bytes, _upload_limit_bytes, _upload_sparing, _upload_spared_total
+//	                                      what of that counts against the limit, and whether it is near
 //	feedtree_volunteer_…                  what is done for others; volunteering is 0 while that is off
 //	feedtree_waiting                      posts that the node's goroutine has not come to
 //	feedtree_store_ok, _archive_bytes     whether what comes can be kept; what that takes on the disk

@@ -141,6 +141,11 @@ func (n *fakeNode) LimitVolunteering(_ context.Context, requests int, bytes int6
 	return nil
 }
 
+func (n *fakeNode) LimitUpload(_ context.Context, bytes int64) error {
+	n.change(func(s *feedtree.Status) { s.Spending.Upload.Most = uint64(bytes) })
+	return nil
+}
+
 func (n *fakeNode) Hint(_ context.Context, url, _ string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

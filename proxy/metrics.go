@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/feedtree/feedtree"
+	"github.com/feedtree/feedtree/overlay/kad"
 )
 
 // newMetrics answers Prometheus. The registry is the proxy's own: what libraries
@@ -75,6 +76,7 @@ func (w scrape) node(s feedtree.Status) {
 		w.gauge("links", "Nodes connected, by the best connection to each.", float64(n), "kind", kind)
 	}
 	w.gauge("reachable", "1, for what is known of whether others can dial this node.", 1, "state", string(s.Reach.State))
+	w.spending(s.Spending)
 	w.gauge("waiting", "Posts that the node's goroutine has not come to.", float64(s.Health.Waiting))
 	w.gauge("store_ok", "Whether what comes can be kept.", truth(s.Health.Store == ""))
 	w.gauge("clock_ahead_seconds", "How far this machine's clock is ahead of those of sites.", s.Health.Ahead.Seconds())
@@ -117,6 +119,17 @@ func (w scrape) effort(e feedtree.Effort) {
 	w.gauge("volunteer_crews", "Feeds in whose polls it takes its turn.", float64(e.Crews))
 	w.gauge("volunteer_hour_requests", "Requests for others in the last hour.", float64(e.Requests))
 	w.gauge("volunteer_hour_bytes", "Bytes for others in the last hour.", float64(e.Bytes))
+}
+
+// spending tells what goes over the wire, and what may.
+func (w scrape) spending(s kad.Spending) {
+	const name, help = "traffic_bytes_total", "Bytes to and from other nodes, with all headers."
+	w.counter(name, help, s.Sent, "direction", "sent")
+	w.counter(name, help, s.Received, "direction", "received")
+	w.gauge("upload_hour_bytes", "Bytes sent to other nodes in the last hour.", float64(s.Upload.Hour))
+	w.gauge("upload_limit_bytes", "Bytes that may be sent to other nodes in an hour; 0: no limit.", float64(s.Upload.Most))
+	w.gauge("upload_sparing", "Whether nothing more is sent for others, to stay within the limit.", truth(s.Upload.Sparing))
+	w.counter("upload_spared_total", "Times that the limit was near.", s.Upload.Times)
 }
 
 func truth(b bool) float64 {

@@ -38,6 +38,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"readers":   Readers,
 	"name":      nameOf,
 	"span":      span,
+	"sparing":   sparing,
+	"bytes64":   func(n uint64) string { return bytesText(int64(n)) },
 	"saved":     func(alone, made int) int { return alone - made },
 	"count":     func(of map[string]uint64, name string) int64 { return int64(of[name]) },
 }).ParseFS(assets, "page*.html", "opml.html"))
@@ -57,7 +59,7 @@ type view struct {
 func newView(p *Proxy) *view {
 	v := &view{
 		events: &events{proxy: p, to: map[chan message]struct{}{}},
-		caps:   &caps{source: p.source, store: p.config.Store, fixed: p.config.Polling, log: p.config.Log},
+		caps:   &caps{source: p.source, store: p.config.Store, fixed: p.config.Polling, upload: int64(p.config.MaxUpload), log: p.config.Log},
 	}
 	v.newest = &newest{store: p.config.Store, knows: p.source, arrived: v.events.arrived, complain: func(url string, err error) {
 		p.config.Log.Warn("the page cannot read items", "feed", feed.Redacted(url), "error", err)

@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/overlay/kad"
 )
 
 const (
@@ -27,6 +30,7 @@ type caps struct {
 	source source
 	store  store.Store // nil: they are forgotten
 	fixed  feedtree.Polling
+	upload int64 // fixed too; 0: it is not
 	log    *slog.Logger
 }
 
@@ -35,6 +39,7 @@ type chosen struct {
 	Off      bool  `json:"off"`
 	Requests int   `json:"requests"`
 	Bytes    int64 `json:"bytes"`
+	Upload   int64 `json:"upload"`
 }
 
 // restore takes up what was chosen before the program was started.
@@ -71,22 +76,28 @@ func (c *caps) apply(ctx context.Context, to chosen) error {
 	if c.fixed.Bytes > 0 {
 		to.Bytes = c.fixed.Bytes
 	}
-	if err := c.source.Volunteer(ctx, !to.Off); err != nil {
-		return err
+	if c.upload > 0 {
+		to.Upload = c.upload
 	}
-	return c.source.LimitVolunteering(ctx, to.Requests, to.Bytes)
+	return c.tell(ctx, to)
+}
+
+func (c *caps) tell(ctx context.Context, to chosen) error {
+	return errors.Join(
+		c.source.Volunteer(ctx, !to.Off),
+		c.source.LimitVolunteering(ctx, to.Requests, to.Bytes),
+		c.source.LimitUpload(ctx, to.Upload),
+	)
 }
 
 // choose makes a change and keeps it. What the configuration fixes is changed as
 // well, until the program is started again.
 func (c *caps) choose(ctx context.Context, change func(*chosen)) error {
-	now := c.source.Status().Volunteering
-	to := chosen{Off: !now.On, Requests: now.MaxRequests, Bytes: now.MaxBytes}
+	s := c.source.Status()
+	now := s.Volunteering
+	to := chosen{Off: !now.On, Requests: now.MaxRequests, Bytes: now.MaxBytes, Upload: int64(s.Spending.Upload.Most)}
 	change(&to)
-	if err := c.source.Volunteer(ctx, !to.Off); err != nil {
-		return err
-	}
-	if err := c.source.LimitVolunteering(ctx, to.Requests, to.Bytes); err != nil {
+	if err := c.tell(ctx, to); err != nil {
 		return err
 	}
 	if c.store == nil {
@@ -105,17 +116,27 @@ func (c *caps) choose(ctx context.Context, change func(*chosen)) error {
 // capsForm is what the page shows of it.
 type capsForm struct {
 	feedtree.Effort
+	Sent       kad.Upload
 	Megabytes  string // the limit, as it is typed
+	Upload     string // that of what is sent
 	Fixed      bool   // by the configuration
 	Forgetting bool   // lasts only until the program is started again
 }
 
-func (c *caps) form(e feedtree.Effort) capsForm {
-	f := capsForm{Effort: e, Fixed: c.fixed.Off || c.fixed.Requests > 0 || c.fixed.Bytes > 0, Forgetting: c.store == nil}
-	if e.MaxBytes > 0 {
-		f.Megabytes = strconv.FormatFloat(float64(e.MaxBytes)/megabyte, 'f', -1, 64)
+func (c *caps) form(s feedtree.Status) capsForm {
+	e, sent := s.Volunteering, s.Spending.Upload
+	return capsForm{
+		Effort: e, Sent: sent, Megabytes: megabytes(e.MaxBytes), Upload: megabytes(int64(sent.Most)),
+		Fixed: c.fixed.Off || c.fixed.Requests > 0 || c.fixed.Bytes > 0 || c.upload > 0, Forgetting: c.store == nil,
 	}
-	return f
+}
+
+// megabytes writes a limit as it is typed.
+func megabytes(limit int64) string {
+	if limit <= 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(limit)/megabyte, 'f', -1, 64)
 }
 
 // volunteer answers the switch.
@@ -131,14 +152,18 @@ func (p *Proxy) volunteer(w http.ResponseWriter, r *http.Request) {
 // limit answers the form of the limits.
 func (p *Proxy) limit(w http.ResponseWriter, r *http.Request) {
 	requests, err := amount(r.PostForm.Get("requests"), 1, math.MaxInt32)
-	if err == nil {
-		var bytes float64
-		if bytes, err = amount(r.PostForm.Get("megabytes"), megabyte, 1<<50); err == nil {
-			p.chose(w, r, func(c *chosen) { c.Requests, c.Bytes = int(requests), int64(bytes) })
-			return
-		}
+	bytes, bad := amount(r.PostForm.Get("megabytes"), megabyte, 1<<50)
+	upload, worse := amount(r.PostForm.Get("upload"), megabyte, 1<<50)
+	if err = cmp.Or(err, bad, worse); err != nil {
+		p.sorry(w, r, http.StatusUnprocessableEntity, err.Error())
+		return
 	}
-	p.sorry(w, r, http.StatusUnprocessableEntity, err.Error())
+	p.chose(w, r, func(c *chosen) {
+		c.Requests, c.Bytes = int(requests), int64(bytes)
+		if r.PostForm.Has("upload") {
+			c.Upload = int64(upload)
+		}
+	})
 }
 
 // amount reads a limit; an empty one is none.

@@ -5,9 +5,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/overlay/kad"
 )
 
 func chosenHere(p *Proxy) feedtree.Effort { return p.source.Status().Volunteering }
@@ -70,7 +72,7 @@ func TestLimitsThatAreNone(t *testing.T) {
 	p, n := exampleProxy(t)
 	n.status.Volunteering.MaxRequests = 7
 	for _, bad := range []string{"-1", "many", "1e99", "NaN", "Inf", "1 000"} {
-		for _, field := range []string{"requests", "megabytes"} {
+		for _, field := range []string{"requests", "megabytes", "upload"} {
 			w := submit(p, "/limits", withToken(p, field, bad))
 			if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "limit") || chosenHere(p).MaxRequests != 7 {
 				t.Errorf("%s=%s: %d %s, %+v", field, bad, w.Code, w.Body, chosenHere(p))
@@ -84,6 +86,61 @@ func TestLimitsThatAreNone(t *testing.T) {
 	w := submit(p, "/limits", withToken(p, "requests", "<b>many"), "Accept", "text/html")
 	if body := w.Body.String(); w.Code != 422 || !strings.Contains(body, "&lt;b&gt;many") || !strings.Contains(body, `role="alert"`) {
 		t.Errorf("%d %s", w.Code, body[:min(len(body), 2000)])
+	}
+}
+
+// The limit on what is sent to other nodes is chosen beside the others, and outlives
+// the proxy unless a flag says otherwise.
+func TestTheUploadLimitOutlivesTheProxy(t *testing.T) {
+	s := store.NewMemory()
+	start := func(flag uint64) *Proxy {
+		n := newFakeNode()
+		n.status.Spending.Upload.Most = flag
+		return newProxy(n, Config{Store: s, MaxUpload: flag}, newClock().now)
+	}
+	most := func(p *Proxy) uint64 { return p.source.Status().Spending.Upload.Most }
+	p := start(0)
+	if w := submit(p, "/limits", withToken(p, "requests", "12", "megabytes", "", "upload", "20")); w.Code != http.StatusSeeOther {
+		t.Fatal(w.Code, w.Body)
+	}
+	if most(p) != 20_000_000 || most(start(0)) != 20_000_000 || most(start(7)) != 7 {
+		t.Errorf("now %d, after a restart %d, with --max-upload 7 %d", most(p), most(start(0)), most(start(7)))
+	}
+	submit(p, "/volunteer", withToken(p, "on", "0"))
+	if most(p) != 20_000_000 {
+		t.Errorf("%d after another switch", most(p))
+	}
+	// Forms of before, and programs that know the two others only, leave it alone.
+	submit(p, "/limits", withToken(p, "requests", "13", "megabytes", "1"))
+	if most(p) != 20_000_000 {
+		t.Errorf("%d after a form without it", most(p))
+	}
+	submit(p, "/limits", withToken(p, "requests", "13", "megabytes", "1", "upload", ""))
+	if most(p) != 0 || most(start(0)) != 0 {
+		t.Errorf("%d after it was lifted", most(p))
+	}
+}
+
+// A node that spares says so where its limits are, and until when.
+func TestThePageSaysThatTheNodeSpares(t *testing.T) {
+	p, n := exampleProxy(t)
+	if body := get(p, "/").Body.String(); strings.Contains(body, "Sending less") {
+		t.Fatal("it spares, and was sent nothing")
+	}
+	until := newClock().now().Add(17 * time.Minute)
+	n.status.Spending.Upload = kad.Upload{Most: 20_000_000, Hour: 16_100_000, Sparing: true, Until: &until}
+	body := get(p, "/").Body.String()
+	for _, want := range []string{"Sending less.", "16.1 MB of 20.0 MB an hour", "until " + until.Format("15:04"), "Your own feeds", `name="upload" type="text" inputmode="decimal" value="20"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(body, "takes more than that") {
+		t.Error("it says that the limit cannot be held")
+	}
+	n.status.Spending.Upload.Hour = 20_000_001
+	if !strings.Contains(get(p, "/").Body.String(), "takes more than that limit") {
+		t.Error("it does not say that the limit is not held")
 	}
 }
 

@@ -54,7 +54,7 @@ func (p *Proxy) home(w http.ResponseWriter, r *http.Request) {
 // homeWith answers with the page at / and what came of the user's doing.
 func (p *Proxy) homeWith(w http.ResponseWriter, r *http.Request, status int, n notice) {
 	s := p.overall()
-	h := home{shell: p.shell("FeedTree", s), Status: s, Caps: p.view.caps.form(s.Volunteering), List: choose(s.Feeds, r.URL.Query())}
+	h := home{shell: p.shell("FeedTree", s), Status: s, Caps: p.view.caps.form(s), List: choose(s.Feeds, r.URL.Query())}
 	h.Notice = n
 	h.News, h.Reading = p.view.newest.look(s.Feeds)
 	h.News = h.News[:min(len(h.News), newsShown)]

@@ -69,6 +69,10 @@ type Config struct {
 	// others is not overruled by what was chosen on the page before.
 	Polling feedtree.Polling
 
+	// MaxUpload is how many bytes an hour the node was made to send at most, if its
+	// configuration says so: that is not overruled by what was chosen on the page.
+	MaxUpload uint64
+
 	// Log gets what a person running the proxy wants to know. Nil: nothing.
 	Log *slog.Logger
 }

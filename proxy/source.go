@@ -19,6 +19,7 @@ type source interface {
 	Watch(ctx context.Context) <-chan struct{}
 	Volunteer(ctx context.Context, on bool) error
 	LimitVolunteering(ctx context.Context, requests int, bytes int64) error
+	LimitUpload(ctx context.Context, bytes int64) error
 	Hint(ctx context.Context, url, from string) error
 	Hubs(ctx context.Context) ([]feedtree.Hub, error)
 	Pins() []feedtree.Pin

@@ -19,13 +19,23 @@ type networkFlags struct {
 	NoRendezvous bool     `name:"no-rendezvous" help:"Do not use the public IPFS DHT to find nodes." group:"Network"`
 	Rendezvous   []string `help:"Node of the IPFS DHT to begin with, with its /p2p/ part. Repeatable; default: those that IPFS names." placeholder:"MULTIADDR" group:"Network"`
 	NoNAT        bool     `name:"no-nat" help:"No port mapping, no hole punching." group:"Network"`
+	MaxUpload    int64    `help:"Most bytes an hour sent to other nodes; near it, nothing more is handed on for others. 0: no limit." default:"0" placeholder:"N" group:"Network"`
 }
 
 func (f networkFlags) overlay() kad.Config {
 	return kad.Config{
 		Network: f.Network, Listen: f.P2PListen, Bootstrap: f.Bootstrap,
 		NoMDNS: f.NoMDNS, NoRendezvous: f.NoRendezvous, Rendezvous: f.Rendezvous, NoNAT: f.NoNAT,
+		MaxUpload: uint64(max(f.MaxUpload, 0)),
 	}
+}
+
+// checkUpload refuses what would silently mean no limit.
+func (f networkFlags) checkUpload() error {
+	if f.MaxUpload < 0 {
+		return errors.New("--max-upload must not be negative; 0 is no limit")
+	}
+	return nil
 }
 
 // originFlags say how sites are asked.

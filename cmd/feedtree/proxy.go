@@ -49,7 +49,7 @@ To move in, export the list of feeds from your reader (OPML), drop it on the pag
 
 // Validate refuses an address that nobody could reach.
 func (c proxyCmd) Validate() error {
-	if err := errors.Join(c.pollFlags.Validate(), c.keepFlags.Validate()); err != nil || c.PublicURL == "" {
+	if err := errors.Join(c.pollFlags.Validate(), c.keepFlags.Validate(), c.checkUpload()); err != nil || c.PublicURL == "" {
 		return err
 	}
 	canonical, err := feed.Canonical(c.PublicURL)
@@ -99,7 +99,7 @@ func (c proxyCmd) Run(ctx context.Context, log *slog.Logger) (err error) {
 	}
 	defer client.Close()
 	p := proxy.New(node, proxy.Config{
-		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Labels: c.Labels, Client: client, Store: data.archive, Polling: c.polling(), Log: log,
+		Base: base, Hosts: append(c.Host, c.Listen), PublicURL: c.PublicURL, Labels: c.Labels, Client: client, Store: data.archive, Polling: c.polling(), MaxUpload: c.overlay().MaxUpload, Log: log,
 		Disk: data.size, Damaged: func() int { return len(data.archive.Damage()) }, Version: version(),
 	})
 	service{log: log, check: p.Check}.run(ctx)

@@ -74,7 +74,7 @@ func (c Carrier) Counters() (done, refused map[string]uint64) {
 	return map[string]uint64{
 		"tree_delivered": n.Delivered, "tree_duplicates": n.Duplicates, "tree_stale": n.Stale,
 		"tree_gaps": n.Gaps, "tree_recovered": n.Recovered, "tree_missing": n.Missing,
-		"tree_joins_refused": n.Refused, "tree_rejoins": n.Rejoins, "tree_loops_broken": n.LoopsBroken,
+		"tree_joins_refused": n.Refused, "tree_rejoins": n.Rejoins, "tree_loops_broken": n.LoopsBroken, "tree_spared": n.Spared,
 	}, refused
 }
 

@@ -38,6 +38,9 @@
 //  6. Callbacks come from the loop's goroutine, in the order in which the tree
 //     produced them, and may call any method of the Loop but Run.
 //
+// An overlay that is [Metered] is asked, with each change of routes, whether to send
+// less; the tree then hands on nothing for others.
+//
 // # Choices
 //
 // Joins, and requests that make this node work, are limited per peer with

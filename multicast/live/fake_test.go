@@ -163,6 +163,7 @@ type desk struct {
 	lookup  func(ctx context.Context) ([]overlay.ID, error)
 	lookups int
 	hidden  atomic.Bool // nobody can dial this node
+	sparing atomic.Bool // it has sent enough
 }
 
 func (d *desk) Self() overlay.ID                       { return "self" }
@@ -203,6 +204,7 @@ func (d *desk) Learn(id overlay.ID, addrs [][]byte) {
 
 func (d *desk) Suspect(overlay.ID) {}
 func (d *desk) Reachable() bool    { return !d.hidden.Load() }
+func (d *desk) Sparing() bool      { return d.sparing.Load() }
 
 func (d *desk) Keep(id overlay.ID, on bool) {
 	d.mu.Lock()

@@ -50,6 +50,13 @@ type Overlay interface {
 	Suspect(overlay.ID)
 }
 
+// Metered is an [Overlay] that is told how much it may send.
+type Metered interface {
+	// Sparing reports whether so much was sent that nothing more must be for others.
+	// The loop asks whenever Routes was called.
+	Sparing() bool
+}
+
 // Config sets up a Loop. The zero value runs: it accepts every verified event
 // and tells nobody.
 //
@@ -108,6 +115,7 @@ type lifetime struct {
 	ran      atomic.Bool
 	rerouted atomic.Bool // a Routes input waits already
 	leaf     bool        // as the tree was told last; the loop's own
+	sparing  bool
 }
 
 // New makes a loop over an overlay. It does nothing until Run.
@@ -210,14 +218,16 @@ func (l *Loop) step(it item) {
 }
 
 // redirect tells the tree if others can dial this node now and could not before,
-// or the other way round.
+// or the other way round, and if it has to send less.
 func (l *Loop) redirect() {
-	leaf := !l.overlay.Reachable()
-	if leaf == l.life.leaf {
-		return
+	if o, ok := l.overlay.(Metered); ok && o.Sparing() != l.life.sparing {
+		l.life.sparing = !l.life.sparing
+		l.step(item{input: tree.Input{Kind: tree.Spare, OK: l.life.sparing}})
 	}
-	l.life.leaf = leaf
-	l.step(item{input: tree.Input{Kind: tree.Dialable, OK: !leaf}})
+	if leaf := !l.overlay.Reachable(); leaf != l.life.leaf {
+		l.life.leaf = leaf
+		l.step(item{input: tree.Input{Kind: tree.Dialable, OK: !leaf}})
+	}
 }
 
 // close ends the loop. What the application asked for before is still done;

@@ -107,6 +107,26 @@ func TestCallsReachTheTreeInOrder(t *testing.T) {
 	})
 }
 
+// The tree hears when so much was sent that it must spare, and when that is over.
+func TestTheTreeHearsOfSparing(t *testing.T) {
+	scripted(t, Config{}, func(t *testing.T, l *Loop, s *script, d *desk) {
+		for _, sparing := range []bool{false, true, true, false} {
+			d.sparing.Store(sparing)
+			l.Routes()
+			synctest.Wait()
+		}
+		var got []tree.Input
+		for _, in := range s.steps {
+			if in.Kind == tree.Spare {
+				got = append(got, in)
+			}
+		}
+		if want := []tree.Input{{Kind: tree.Spare, OK: true}, {Kind: tree.Spare}}; !reflect.DeepEqual(got, want) {
+			t.Errorf("told %+v, want %+v", got, want)
+		}
+	})
+}
+
 // The tree hears whether others can dial the node when that changes.
 func TestTheTreeHearsOfReachability(t *testing.T) {
 	scripted(t, Config{}, func(t *testing.T, l *Loop, s *script, d *desk) {

@@ -30,7 +30,11 @@ func (n *Node) onJoin(from overlay.ID, m *Message) {
 		return
 	}
 	reason, makesRoom := n.mayAdopt(g, from, m), false
-	if reason == Full {
+	switch {
+	case reason != Full:
+	case n.cfg.Sparing:
+		n.count.Spared++
+	default:
 		makesRoom = n.displace(g, from, m)
 	}
 	if reason != 0 && !makesRoom {
@@ -58,6 +62,8 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		return Busy // both ask each other: the one nearer to the root becomes the parent
 	case g.seek.moving && !detached:
 		return Busy
+	case n.cfg.Sparing:
+		return Full
 	case g.child(from) >= 0:
 		return 0
 	case len(g.links.children) >= n.cfg.Children-n.spare() || n.held >= n.allChildren():

@@ -15,6 +15,7 @@ type Config struct {
 	KeepAlive   time.Duration // silence after which parent and children are pinged: 20 s
 	Patience    time.Duration // how long a neighbour may take to answer: 2 s
 	Lease       time.Duration // how long a node near the root keeps a group for nobody: 1 h
+	Sparing     bool          // it has sent enough for others: it is nobody's parent and answers no pull but of its own lines
 	Leaf        bool          // nobody can dial this node: it is never a root, and a parent only of who got through to it
 }
 

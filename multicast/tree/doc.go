@@ -37,6 +37,9 @@
 // is sent to it, but it adopts whoever asks: who got through to it has a direct
 // connection.
 //
+// One that has sent enough for others (a [Spare] input) takes nobody in and sends its
+// children to others; what it publishes itself goes on (sparing.go).
+//
 // # Delay
 //
 // Kademlia's hops are random in latency, so the places that routes give are only
@@ -93,7 +96,8 @@
 // Lazy links come from the parent's ack, which names some members, and from
 // random walks, some of which begin at the top; none is tied to a root replica,
 // which in a large group would have to hold links to everybody. A link to a
-// member that shares this node's parent is refused unless that is the top.
+// member that shares this node's parent is refused unless that is the top, or the tree
+// is a small one.
 //
 // A publisher does not reverse the edges on its path when it becomes the top:
 // the top of the day joins it, and the nodes between find their places by the

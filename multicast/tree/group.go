@@ -69,6 +69,7 @@ type links struct {
 	swap     swap
 	lazy     []overlay.ID
 	walkAt   time.Duration
+	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
 }
 
@@ -155,7 +156,7 @@ func (g *group) idle(now time.Duration) bool {
 
 // when is the earliest time at which the group wants to be woken.
 func (g *group) when() time.Duration {
-	at := min(orNever(g.seek.at), orNever(g.links.walkAt), orNever(g.lease), orNever(g.duty.check),
+	at := min(orNever(g.seek.at), orNever(g.links.walkAt), orNever(g.links.shedAt), orNever(g.lease), orNever(g.duty.check),
 		orNever(g.tune.at), orNever(g.place.loadAt))
 	for _, l := range g.lines {
 		at = min(at, l.recovery.when(), orNever(l.beatAt))

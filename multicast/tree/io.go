@@ -23,6 +23,7 @@ const (
 	Convict                    // Event is not one but the proof, verified, that Stamp's source said two things there
 	Ask                        // the application wants to know what Nearest, members or not, hold of Group: each that answers is a Told
 	Stored                     // the application holds the event of Stamp in Group durably
+	Spare                      // from now on send nothing for others (OK), or do again: Config.Sparing changes
 	Dialable                   // others can dial this node from now on (OK), or nobody can: Config.Leaf changes
 	Tick                       // the deadline is reached
 	Close                      // the node shuts down: tell the neighbours
@@ -137,4 +138,5 @@ type Counters struct {
 	Malformed   uint64
 	Rejoins     uint64
 	LoopsBroken uint64
+	Spared      uint64 // joins and pulls refused, and children sent away, to send less
 }

@@ -106,9 +106,11 @@ func (n *Node) mayLink(g *group, id overlay.ID) bool {
 }
 
 // onLink answers a member that a walk ended at. Who shares this node's parent
-// shares its fate, and is taken only where everybody does: below the root.
+// shares its fate, and is taken only where everybody does: below the root, and in a
+// tree so small that there is hardly anybody else, such as that of nodes behind NATs
+// around the one that can be dialled.
 func (n *Node) onLink(g *group, from overlay.ID, m *Message) {
-	sibling := len(m.Path) > 1 && m.Path[len(m.Path)-1] == g.place.parent
+	sibling := len(m.Path) > 1 && m.Path[len(m.Path)-1] == g.place.parent && int(g.size()) > 2*n.cfg.Children
 	switch {
 	case g.isLazy(from):
 	case !n.mayLink(g, from) || sibling:

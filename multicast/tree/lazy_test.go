@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
 )
@@ -51,5 +52,42 @@ func TestWalksInVainGoOn(t *testing.T) {
 	s.walks(20 * time.Minute)
 	if n := s.walks(2 * time.Minute); n < 2 {
 		t.Errorf("%d walks in two minutes after twenty in vain", n)
+	}
+}
+
+// Who shares a parent loses it at the same moment. In a large tree there are better
+// links; in a small one, of nodes behind NATs around one that can be dialled, a member
+// without such links would miss that its parent is dead for as long as nothing is sent
+// to it.
+func TestSiblingsLinkInASmallTree(t *testing.T) {
+	for size, want := range map[uint32]tree.Type{4: tree.Linked, 1000: tree.Unlink} {
+		s := alone(t, tree.Config{}, &chart{hop: "hub"})
+		s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+		path := []overlay.ID{"publisher", "hub"}
+		s.receive("hub", tree.Message{Type: tree.Ack, Group: group, Edge: s.one("hub", tree.Join).Edge, Ver: 1, Path: path,
+			Posts: []tree.Standing{{Weight: size, At: at(1)}, {Weight: 3, At: at(1)}}})
+		s.receive("sibling", tree.Message{Type: tree.Link, Group: group, Path: path})
+		if got := s.all(); len(s.sent("sibling", want)) != 1 {
+			t.Errorf("in a tree of %d a sibling is sent %v, want %v", size, got, want)
+		}
+	}
+}
+
+// The item whose way ended with the parent comes over the link, at once and not when the
+// parent's silence is noticed.
+func TestASiblingHasWhatTheDeadParentDidNotForward(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "hub"})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	path := []overlay.ID{"publisher", "hub"}
+	s.receive("hub", tree.Message{Type: tree.Ack, Group: group, Edge: s.one("hub", tree.Join).Edge, Ver: 1, Path: path,
+		Posts: []tree.Standing{{Weight: 4, At: at(1)}, {Weight: 3, At: at(1)}}})
+	s.push("hub", event(1))
+	s.receive("sibling", tree.Message{Type: tree.Link, Group: group, Path: path})
+	s.receive("sibling", tree.Message{Type: tree.Heads, Entries: []tree.Entry{{Group: group, Heads: []multicast.Stamp{event(2).Stamp}}}})
+	s.pass(time.Second)
+	s.one("sibling", tree.Pull)
+	s.receive("sibling", tree.Message{Type: tree.Data, Group: group, Via: multicast.ViaLazy, Event: event(2)})
+	if len(s.out.Deliveries) != 1 {
+		t.Fatalf("%d deliveries", len(s.out.Deliveries))
 	}
 }

@@ -84,6 +84,8 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 		n.stored(in.Group, in.Stamp)
 	case Dialable:
 		n.dialable(in.OK)
+	case Spare:
+		n.sparing(in.OK)
 	case Tick:
 	case Close:
 		n.close()
@@ -129,6 +131,9 @@ func (n *Node) wakeGroup(g *group) {
 	}
 	if g.links.swap.by != "" && g.links.swap.until <= now {
 		n.swapDue(g)
+	}
+	if due(g.links.shedAt, now) {
+		n.shed(g)
 	}
 	if due(g.links.walkAt, now) {
 		n.walk(g)

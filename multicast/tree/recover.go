@@ -194,6 +194,11 @@ func (n *Node) onPull(g *group, from overlay.ID, m *Message) {
 		n.count.Malformed++
 		return
 	}
+	if n.cfg.Sparing && (l == nil || !l.own) {
+		n.count.Spared++
+		n.send(from, &Message{Type: Lack, Group: g.id, Stamp: m.Stamp, From: m.From, To: m.To})
+		return
+	}
 	via := multicast.ViaLazy
 	if g.child(from) >= 0 {
 		via = multicast.ViaParent

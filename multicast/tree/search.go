@@ -100,7 +100,7 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 
 // wouldTake reports whether a Join of who asks would be accepted as things are.
 func (n *Node) wouldTake(g *group, from overlay.ID, m *Message) bool {
-	if n.cfg.Leaf || n.closed || !g.place.attached {
+	if n.cfg.Leaf || n.cfg.Sparing || n.closed || !g.place.attached {
 		return false
 	}
 	why := n.mayAdopt(g, from, m)

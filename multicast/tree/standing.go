@@ -56,7 +56,7 @@ func (n *Node) allChildren() int {
 }
 
 func (n *Node) room(g *group) uint8 {
-	if n.cfg.Leaf {
+	if n.cfg.Leaf || n.cfg.Sparing {
 		return 0
 	}
 	free := min(n.cfg.Children-n.spare()-len(g.links.children), n.allChildren()-n.held)

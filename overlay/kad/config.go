@@ -60,6 +60,10 @@ type Config struct {
 	// routing table and so never the root of anything.
 	Client bool
 
+	// MaxUpload is how many bytes the node may send to others in an hour, 0 for as
+	// many as it takes: see the package's part about what a node spends.
+	MaxUpload uint64
+
 	// BucketSize is the k of Kademlia. 0: 20.
 	BucketSize int
 

@@ -48,6 +48,15 @@
 // connected, and a node that stays alone asks ever less often, down to once an hour.
 // Relays met on a visit serve a private node that knows none of its own network.
 //
+// # What it spends
+//
+// [Node.Spending] says what went over the wire, by protocol and with all headers, and
+// [Node.Neighbours] with whom. A node with [Config.MaxUpload] that has sent so much in an
+// hour that a fourth of it, or 4 MiB, is left spares: it serves the DHT and relays no
+// more, and tells the layer above ([Node.Sparing]), which sends its children to others.
+// What is left is for what has to go on: its own events, acknowledgements and
+// keep-alives. Handshakes that came to nothing are not counted, nor is the meeting point.
+//
 // # Coming back
 //
 // Every second the node looks at the clocks, at the interfaces and at whether

@@ -37,7 +37,7 @@ const (
 )
 
 // newHost makes the libp2p host. It does not listen yet.
-func newHost(s *settings, r *reach, count *counters) (host.Host, error) {
+func newHost(s *settings, r *reach, count *counters, m *meter) (host.Host, error) {
 	conns, err := connmgr.NewConnManager(connsLow, connsHigh)
 	if err != nil {
 		return nil, err
@@ -58,6 +58,7 @@ func newHost(s *settings, r *reach, count *counters) (host.Host, error) {
 		libp2p.WithDialTimeout(dialPatience),
 		libp2p.SwarmOpts(swarm.WithDialRanker(quicFirst), swarm.WithDialTimeoutLocal(dialPatienceLocal)),
 		libp2p.DisableMetrics(),
+		libp2p.BandwidthReporter(m),
 	}
 	if !s.NoNAT {
 		options = append(options, r.options()...)

@@ -30,6 +30,7 @@ type reach struct {
 	seenAs  map[string]ma.Multiaddr // by connection: the address the other end sees
 	punched map[peer.ID]bool        // introduced by a relay; true once there is a direct connection
 	relays  []ma.Multiaddr
+	sparing bool // it has sent enough for others in this hour
 	outside bool // others see an address that is none of this machine's
 	tried   event.EvtHostReachableAddrsChanged
 	mapper  basichost.NATManager // nil: no port mapping
@@ -233,6 +234,7 @@ func (r *reach) judge(ctx context.Context) {
 			r.node.wakeUp(why)
 		}
 		r.settle(now, w.local)
+		r.spend(now)
 	}
 }
 
@@ -254,9 +256,40 @@ func (r *reach) settle(now time.Time, local string) {
 	if after.state == before.state && after.standIn == before.standIn {
 		return
 	}
-	_ = r.tell.Emit(event.EvtLocalReachabilityChanged{Reachability: after.reachability()})
-	r.node.table.touch()
+	r.say()
 	r.node.set.Log.Info("reachability changed", "state", after.state, "stands_in", after.standIn)
+}
+
+// say tells the rest of libp2p and the layer above how the node behaves now.
+func (r *reach) say() {
+	r.mu.Lock()
+	is := r.posture.reachability()
+	if r.sparing {
+		is = network.ReachabilityPrivate // so that the DHT and the relay serve nobody
+	}
+	r.mu.Unlock()
+	_ = r.tell.Emit(event.EvtLocalReachabilityChanged{Reachability: is})
+	r.node.table.touch()
+}
+
+// spend looks at the meter, and begins or ceases to spare.
+func (r *reach) spend(now time.Time) {
+	n := r.node
+	sparing := n.meter.look(now, n.host.Network().Conns())
+	r.mu.Lock()
+	was := r.sparing
+	r.sparing = sparing
+	r.mu.Unlock()
+	if sparing == was {
+		return
+	}
+	r.say()
+	up := n.meter.spending(now).Upload
+	if sparing {
+		n.set.Log.Warn("the upload limit is near: nothing more is done for other nodes in this hour", "sent", up.Hour, "limit", up.Most, "until", up.Until)
+	} else {
+		n.set.Log.Info("below the upload limit again: other nodes are served", "sent", up.Hour, "limit", up.Most)
+	}
 }
 
 // reachability puts a posture into libp2p's words. Who stands in says that it does

@@ -49,6 +49,7 @@ type Node struct {
 	public  rendezvous
 	woken   alarm // rings when waiting makes no sense any more
 	count   counters
+	meter   *meter
 	life
 }
 
@@ -74,12 +75,12 @@ func New(c Config) (*Node, error) {
 	}
 	n := &Node{
 		set: set, links: newLinks(),
-		learned: learned{known: make(map[peer.ID]bool)},
+		learned: learned{known: make(map[peer.ID]bool)}, meter: newMeter(set.MaxUpload),
 	}
 	n.outs.Add(1) // until Close waits
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.reach = newReach(n)
-	if n.host, err = newHost(set, n.reach, &n.count); err != nil {
+	if n.host, err = newHost(set, n.reach, &n.count, n.meter); err != nil {
 		n.cancel()
 		return nil, fmt.Errorf("overlay: %w", err)
 	}
@@ -119,7 +120,7 @@ func (n *Node) Start(ctx context.Context, in Inbound) error {
 	}
 	n.host.Network().Notify(&network.NotifyBundle{
 		ConnectedF:    func(_ network.Network, c network.Conn) { n.reach.opened(c); n.vet(c) },
-		DisconnectedF: func(_ network.Network, c network.Conn) { n.reach.closed(c) },
+		DisconnectedF: func(_ network.Network, c network.Conn) { n.reach.closed(c); n.meter.closed(c) },
 	})
 	n.host.SetStreamHandler(n.set.treeProtocol(), n.accept)
 	if err := errors.Join(ctx.Err(), listen(n.host, n.set)); err != nil {

@@ -2,10 +2,14 @@ package kad
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 	ma "github.com/multiformats/go-multiaddr"
+
+	"github.com/feedtree/feedtree/overlay"
 )
 
 // State says whether others can dial a node.
@@ -58,6 +62,8 @@ const (
 	Relayed Kind = "relayed"
 )
 
+var kinds = []Kind{Direct, Punched, Relayed}
+
 // Conn is one connection.
 type Conn struct {
 	Peer    string `json:"peer"`
@@ -71,13 +77,53 @@ func (n *Node) Conns() []Conn {
 	all := []Conn{}
 	for _, c := range n.host.Network().Conns() {
 		if n.member(c.RemotePeer()) {
-			all = append(all, Conn{
-				Peer: c.RemotePeer().String(), Addr: c.RemoteMultiaddr().String(),
-				Kind: n.reach.kindOf(c), Inbound: c.Stat().Direction == network.DirInbound,
-			})
+			all = append(all, n.describe(c))
 		}
 	}
 	return all
+}
+
+// Neighbour is a node of the network that is connected.
+type Neighbour struct {
+	Conn // the best
+	Traffic
+	Since time.Time     `json:"since"`
+	RTT   time.Duration `json:"rtt"` // 0: not known yet
+}
+
+// Neighbours returns the nodes connected, in the order of their IDs.
+func (n *Node) Neighbours() []Neighbour {
+	best := map[peer.ID]Neighbour{}
+	for _, c := range n.host.Network().Conns() {
+		p := c.RemotePeer()
+		if !n.member(p) {
+			continue
+		}
+		is := Neighbour{Conn: n.describe(c), Since: c.Stat().Opened}
+		was, known := best[p]
+		if known && was.Since.Before(is.Since) {
+			is.Since = was.Since
+		}
+		if known && slices.Index(kinds, was.Kind) <= slices.Index(kinds, is.Kind) {
+			is.Conn = was.Conn
+		}
+		best[p] = is
+	}
+	all := make([]Neighbour, 0, len(best))
+	for p, is := range best {
+		is.Traffic = n.meter.with(p)
+		is.RTT, _ = n.RTT(overlay.ID(p))
+		all = append(all, is)
+	}
+	slices.SortFunc(all, func(a, b Neighbour) int { return strings.Compare(a.Peer, b.Peer) })
+	return all
+}
+
+func (n *Node) describe(c network.Conn) Conn {
+	return Conn{
+		Peer: c.RemotePeer().String(), Addr: c.RemoteMultiaddr().String(),
+		Kind: n.reach.kindOf(c), Inbound: c.Stat().Direction == network.DirInbound,
+	}
 }
 
 func (r *reach) kindOf(c network.Conn) Kind {
@@ -100,10 +146,9 @@ func relayed(addr ma.Multiaddr) bool {
 
 // countLinks counts peers by their best connection.
 func countLinks(conns []Conn) (l Links) {
-	rank := []Kind{Direct, Punched, Relayed}
 	best := map[string]Kind{}
 	for _, c := range conns {
-		if was, ok := best[c.Peer]; !ok || slices.Index(rank, c.Kind) < slices.Index(rank, was) {
+		if was, ok := best[c.Peer]; !ok || slices.Index(kinds, c.Kind) < slices.Index(kinds, was) {
 			best[c.Peer] = c.Kind
 		}
 	}
@@ -145,4 +190,19 @@ func (n *Node) Reach() Reach {
 
 // Reachable reports whether the node counts as one that others may dial: one that
 // does not is no root. It does so until it knows better.
-func (n *Node) Reachable() bool { return !n.set.Client && n.reach.now().serves() }
+func (n *Node) Reachable() bool { return !n.set.Client && n.reach.now().serves() && !n.Sparing() }
+
+// Sparing reports whether the node has sent so much in this hour that it does
+// nothing more for others: it is no root, and nobody's parent.
+func (n *Node) Sparing() bool {
+	n.reach.mu.Lock()
+	defer n.reach.mu.Unlock()
+	return n.reach.sparing
+}
+
+// Spending returns what the node has sent and received.
+func (n *Node) Spending() Spending { return n.meter.spending(time.Now()) }
+
+// LimitUpload sets how many bytes the node may send in an hour; 0 is as many as it
+// takes. It holds within a second.
+func (n *Node) LimitUpload(most uint64) { n.meter.limit(most) }
