@@ -220,6 +220,11 @@ func (in *intake) read(a *arrival, b *store.Batch) (heard, bool) {
 	if s == nil {
 		return heard{}, false // left meanwhile
 	}
+	if a.via == multicast.ViaCatchUp { // it may have come for others, when nobody here knew the feed's key
+		if verdict, _ := in.node.judge(a.env); verdict == multicast.Refuse {
+			return heard{}, false
+		}
+	}
 	a.stored = true
 	now, p := time.Now(), s.policy.Load()
 	b.Envelopes = append(b.Envelopes, e)

@@ -3,12 +3,37 @@ package feedtree
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/signing"
 )
+
+// readLeased takes in what came of a feed followed here while this node was not in
+// its tree yet: after a start, an event may come for others first. Its envelope is
+// held and the tree will not bring it again, but its items were not read.
+func (n *Node) readLeased(ctx context.Context, ch *channel) error {
+	held, err := n.config.Store.Envelopes(ctx, ch.group, recent)
+	if err != nil || !slices.ContainsFunc(held, func(e store.Envelope) bool { return !e.Until.IsZero() }) {
+		return err
+	}
+	var b store.Batch
+	if err := n.leased(ctx, ch.ledger.record(), &b); err != nil || len(b.Items) == 0 {
+		return err
+	}
+	added, err := ch.ledger.write(ctx, b, nil)
+	if err != nil || len(added) == 0 {
+		return err
+	}
+	n.desk.post(func(*desk) {
+		ch.count.items = -1
+		ch.wakeSubs()
+		ch.refresh(true)
+	})
+	return nil
+}
 
 // leased adds to a batch what this node held for others of a feed that is
 // subscribed to now, for the first time or again. To the tree that is old: nobody

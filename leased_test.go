@@ -2,9 +2,12 @@ package feedtree_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/signing"
 )
 
 // What a node held for others is news to its own first reader, if the feed's key
@@ -32,5 +35,36 @@ func TestWhatWasHeldForOthersIsReadBySubscribing(t *testing.T) {
 	}
 	if len(trust) != 2 || trust["b"] != store.Signed {
 		t.Errorf("the document holds %v; want a, and b signed", trust)
+	}
+}
+
+// An event that came for others before a node was in the tree of a feed that it
+// follows, and was killed then, is read by its own readers after the next start.
+func TestWhatWasHeldForOthersIsReadAfterAStart(t *testing.T) {
+	t.Parallel()
+	o, id := newSecureOrigin(t), identity(t)
+	url := o.url("/feed.xml")
+	o.set("/feed.xml", page{body: document(announcing(id, url), "0")})
+	kept := durableMemory{store.NewMemory()}
+	configure := func(c *feedtree.Config) { c.Store, c.Polling.Off = kept, true }
+	first := startNode(t, o, configure)
+	subscribe(t, first, url)
+	now := time.Now()
+	before, line := news(t, id, signing.Line{}.Bump(now), url, now, "1", "0")
+	first.Deliver(before, multicast.ViaTree)
+	eventually(t, "the first event is stored", func() bool { f, _ := first.Feed(url); return f.Items == 2 })
+	first.Close()
+
+	came, _ := news(t, id, line, url, now, "2", "1", "0")
+	if _, err := kept.Apply(t.Context(), store.Batch{Envelopes: []store.Envelope{{
+		Group: came.Group, Source: came.Key, Epoch: came.Epoch, Seq: came.Seq, Wire: came.Wire(), Until: now.Add(time.Hour),
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	again := startNode(t, o, configure)
+	got := collect(t, subscribe(t, again, url))
+	eventually(t, "what was held for others", func() bool { return got.got()["2"] == 1 })
+	if u, _ := got.of("2"); u.Trust != store.Signed {
+		t.Errorf("it is %v", u.Trust)
 	}
 }

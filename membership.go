@@ -44,6 +44,9 @@ func (d *desk) leave(ch *channel) {
 
 // join joins the tree of a channel with what the store holds of it.
 func (n *Node) join(ctx context.Context, ch *channel) {
+	if err := n.readLeased(ctx, ch); err != nil {
+		n.complain(ctx, "cannot read what was held of a feed for others", ch.url, err)
+	}
 	cursors, err := n.config.Store.Cursors(ctx, ch.group)
 	if err != nil {
 		n.complain(ctx, "cannot read where a feed was left", ch.url, err)

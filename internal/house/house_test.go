@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"overlay", "signing", "feed", "feed/store", "feed/schedule", "feed/witness", "feed/match", "feed/fetch/polite", "feed/score"},
 	{"multicast", "overlay/kad", "overlay/sim", "feed/fetch", "feed/archive", "feed/opml", "feed/store/storetest"},
 	{"multicast/tree", "multicast/exchange"},
-	{"multicast/live/internal/wire"},
+	{"multicast/live/internal/wire", "multicast/internal/limbo"},
 	{"multicast/live", "multicast/gossip"},
 	{"multicast/conformance"},
 	{"sim", "sim/polling", "sim/lies"},

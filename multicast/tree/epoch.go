@@ -11,7 +11,8 @@ import (
 // of the last event before it. What was said at the end of one may be overtaken by
 // the next: it is taken all the same, for as long as it is known what came of that
 // epoch; and where an epoch does not begin behind what is here, neighbours are asked
-// for what they have in between.
+// for what they have in between. Where it does, they are asked whether its source
+// passed over an epoch that it did not know of.
 
 const (
 	maxPast  = 8 // epochs of a line that late events are taken of
@@ -114,7 +115,12 @@ func (n *Node) checkLink(g *group, l *line, ev *multicast.Event) {
 			before = &l.past[i]
 		}
 	}
-	if before == nil || before.tag == ev.Prev {
+	if before == nil {
+		return
+	}
+	if before.tag == ev.Prev { // so its source says; but it may not have known of its last epoch
+		whom := n.sources(g)
+		n.askHeads(g, whom[:min(askLater, len(whom))], 0)
 		return
 	}
 	after := multicast.Stamp{Source: l.source, Epoch: before.epoch, Seq: before.high}
@@ -124,6 +130,39 @@ func (n *Node) checkLink(g *group, l *line, ev *multicast.Event) {
 		}
 		n.send(id, &Message{Type: Pull, Flags: Fresh, Group: g.id, Stamp: after})
 	}
+}
+
+// tidings are the heads of a group and, of each line, that of the epoch before:
+// for who asks.
+func (g *group) tidings() []multicast.Stamp {
+	all := g.heads()
+	for _, l := range g.lines {
+		if n := len(l.past); n > 0 && l.past[n-1].high > 0 {
+			p := l.past[n-1]
+			all = append(all[:len(all):len(all)], multicast.Stamp{Source: l.source, Epoch: p.epoch, Seq: p.high, Tag: p.tag})
+		}
+	}
+	return all
+}
+
+// passedOver asks a neighbour for events of an epoch that is over here, if it says
+// that it has more of it. What came before the first epoch remembered is not missed.
+func (n *Node) passedOver(g *group, l *line, from overlay.ID, h multicast.Stamp) {
+	if len(l.past) == 0 || h.Epoch < l.past[0].epoch {
+		return
+	}
+	have := uint64(0)
+	for i := range l.past {
+		if l.past[i].epoch == h.Epoch {
+			have = l.past[i].high
+		}
+	}
+	if have >= h.Seq {
+		return
+	}
+	first := max(have, h.Seq-min(h.Seq, pullMax)) + 1
+	n.send(from, &Message{Type: Pull, Group: g.id, Stamp: multicast.Stamp{Source: l.source, Epoch: h.Epoch}, From: first, To: h.Seq})
+	n.expect(from, n.cfg.Patience)
 }
 
 // tellLater answers with what is here of a line after a place, whatever the epoch,

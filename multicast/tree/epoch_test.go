@@ -57,3 +57,41 @@ func TestEventsOfSkippedEpochsAreTaken(t *testing.T) {
 		}
 	}
 }
+
+// A source that began an epoch without knowing of its last one names an older event
+// before it. Who was away for the one it passes over is not told by that name that
+// anything is missing, and gets it all the same.
+func TestAnEpochThatIsPassedOverIsTaken(t *testing.T) {
+	for seed := range uint64(8) {
+		w, g := world(12, 60+seed, tree.Config{})
+		ids := w.IDs()
+		w.Join(g, ids...)
+		w.RunFor(20 * time.Second)
+		source := sim.SourceOf("publisher")
+		say := func(by overlay.ID, epoch, behind uint64) {
+			w.Say(by, began(g, source, epoch, multicast.Tag{byte(behind)}))
+			w.RunFor(time.Second)
+		}
+		say(ids[0], 1, 0)
+		say(ids[0], 2, 1)
+		away := ids[5:7]
+		w.Partition(away)
+		w.RunFor(5 * time.Second)
+		say(ids[1], 3, 2)
+		say(ids[1], 4, 3)
+		w.Heal()
+		say(ids[4], 5, 2)
+		w.RunFor(30 * time.Second)
+		for _, id := range away {
+			got := map[uint64]int{}
+			for _, d := range w.Record(g, id).Deliveries {
+				got[d.Stamp.Epoch]++
+			}
+			for epoch := uint64(1); epoch <= 5; epoch++ {
+				if got[epoch] != 1 {
+					t.Errorf("seed %d: %s got the event of epoch %d %d times", seed, id, epoch, got[epoch])
+				}
+			}
+		}
+	}
+}

@@ -74,7 +74,7 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 		if p != nil {
 			p.hears(g, e.Heads)
 		}
-		if hs := g.heads(); e.Flags&Fresh != 0 && (len(hs) > 0 || e.Flags&Confirm != 0) {
+		if hs := g.tidings(); e.Flags&Fresh != 0 && (len(hs) > 0 || e.Flags&Confirm != 0) {
 			answer = append(answer, Entry{Group: g.id, Flags: e.Flags & Confirm, Heads: hs})
 		}
 		if e.Flags&(Fresh|Confirm) == Confirm {
@@ -162,12 +162,13 @@ func (n *Node) restore(g *group, events []multicast.Event) {
 	}
 }
 
-// resume sets each line to where the application's copy is unbroken. What this
-// node, serving others, already has beyond that is delivered now.
+// resume sets each line to where the application's copy is unbroken. What came to
+// this node beyond that, while it served others, is delivered now: that it is stored
+// for them does not say that its own readers have it.
 func (n *Node) resume(g *group, cursor []multicast.Stamp) {
 	for i := range g.buffer.kept {
 		k := &g.buffer.kept[i]
-		if s := k.event.Stamp; !k.stored && k.from != "" && behind(cursor, s) {
+		if s := k.event.Stamp; k.from != "" && behind(cursor, s) {
 			n.count.Delivered++
 			n.step.out.Deliveries = append(n.step.out.Deliveries, multicast.Delivery{
 				Event: *k.event, From: k.from, Via: multicast.ViaCatchUp, Cursor: g.line(s.Source).cursor()})

@@ -138,6 +138,10 @@ func (n *Node) learn(g *group, from overlay.ID, heads []multicast.Stamp, wait ti
 			l = &line{source: h.Source, need: 1, heard: n.step.now, old: g.fresh}
 			g.lines = append(g.lines, l)
 		}
+		if h.Epoch < l.epoch {
+			n.passedOver(g, l, from, h)
+			continue
+		}
 		n.doubt(g, l, from, h)
 		if !n.ahead(l, h) || l.recovery.claimAt != 0 && h.Compare(l.recovery.claim) <= 0 {
 			continue

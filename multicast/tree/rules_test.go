@@ -238,6 +238,19 @@ func TestReceiptsAskedForAgain(t *testing.T) {
 	}
 }
 
+// What came while a node served others is delivered to it when it joins, also what it
+// holds for them durably by then; what it held from before is not.
+func TestWhatCameForOthersIsDelivered(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.step(tree.Input{Kind: tree.Lease, Group: group, Recent: []multicast.Event{*event(1)}})
+	s.receive("root", tree.Message{Type: tree.Data, Flags: tree.Replica, Group: group, Event: event(2)})
+	s.step(tree.Input{Kind: tree.Stored, Group: group, Stamp: event(2).Stamp})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group, Cursor: []multicast.Stamp{event(1).Stamp}})
+	if d := s.out.Deliveries; len(d) != 1 || d[0].Event.Stamp != event(2).Stamp {
+		t.Errorf("delivered %+v, want the event that came", d)
+	}
+}
+
 // Who hangs below the root, and who published, is no replica, and takes no
 // replica's place.
 func TestReplicasAreOthersThanNeighbours(t *testing.T) {
