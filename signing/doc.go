@@ -33,7 +33,8 @@
 // The feed announces the fingerprint of its roots, and where its [Certificate] is:
 // the file of the key states that lead from older roots to those in force. A
 // state is believed if it follows one that is, by the signatures of the roots of
-// both; so roots can be replaced, and a lost signing key costs nothing. A feed
+// both; so roots can be replaced (where their holders are several, one after the
+// other signs a [Draft]), and a lost signing key costs nothing. A feed
 // that has a single key and no certificate needs none of this: the key is then
 // its own root, and no different fingerprint is announced when it gets one.
 //

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // PublicKey is an Ed25519 public key as RFC 8032 encodes it. It names a source.
@@ -69,6 +71,33 @@ const fingerprintPrefix = "sha-256:"
 
 // String returns "sha-256:" and 64 lower-case hexadecimal digits.
 func (f Fingerprint) String() string { return fingerprintPrefix + hex.EncodeToString(f[:]) }
+
+// ParsePublic reads a public key as OpenSSH has it in a file (ssh-ed25519 and base64),
+// of which only the key counts.
+func ParsePublic(file []byte) (PublicKey, error) {
+	key, _, _, _, err := ssh.ParseAuthorizedKey(file)
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("no public key of OpenSSH: %w", err)
+	}
+	held, ok := key.(ssh.CryptoPublicKey)
+	if !ok {
+		return PublicKey{}, notEd25519(key.Type())
+	}
+	public, ok := held.CryptoPublicKey().(ed25519.PublicKey)
+	if !ok || key.Type() != ssh.KeyAlgoED25519 {
+		return PublicKey{}, notEd25519(key.Type())
+	}
+	return PublicKey(public), nil
+}
+
+// MarshalPublic returns the line that ParsePublic reads.
+func (k PublicKey) MarshalPublic() ([]byte, error) {
+	key, err := ssh.NewPublicKey(ed25519.PublicKey(k[:]))
+	if err != nil {
+		return nil, fmt.Errorf("a public key: %w", err)
+	}
+	return ssh.MarshalAuthorizedKey(key), nil
+}
 
 // ParseFingerprint reads what String writes, in either case.
 func ParseFingerprint(s string) (Fingerprint, error) {

@@ -101,9 +101,7 @@ const (
 // caller's mistake, an [*Error] naming what [ParseKeyState] would refuse.
 func SignKeyState(s KeyState, roots ...*Identity) (*KeyState, error) {
 	made := s.clone()
-	slices.SortFunc(made.Roots.Keys, PublicKey.compare)
-	slices.SortFunc(made.Signing, func(a, b SigningKey) int { return a.Key.compare(b.Key) })
-	slices.SortFunc(made.Revoked, func(a, b Revocation) int { return a.Key.compare(b.Key) })
+	made.sort()
 	if err := made.check(); err != nil {
 		return nil, fmt.Errorf("signing a key state: %w", err)
 	}
@@ -118,6 +116,12 @@ func SignKeyState(s KeyState, roots ...*Identity) (*KeyState, error) {
 		return nil, fmt.Errorf("signing a key state: %w", err)
 	}
 	return made, nil
+}
+
+func (s *KeyState) sort() {
+	slices.SortFunc(s.Roots.Keys, PublicKey.compare)
+	slices.SortFunc(s.Signing, func(a, b SigningKey) int { return a.Key.compare(b.Key) })
+	slices.SortFunc(s.Revoked, func(a, b Revocation) int { return a.Key.compare(b.Key) })
 }
 
 // clone copies the lists, and brings times to what the wire has of them.
@@ -260,8 +264,19 @@ func checkURL(text string) *Error {
 	return nil
 }
 
-// verify checks the signatures, in whose order nothing else may hide.
+// verify checks that enough of its own roots signed it.
 func (s *KeyState) verify() error {
+	if err := s.verifySignatures(); err != nil {
+		return err
+	}
+	if n := s.Roots.signed(s); n < s.Roots.Threshold {
+		return refuse(keyState, ReasonThreshold, "signed by %d of its own root keys, which takes %d", n, s.Roots.Threshold)
+	}
+	return nil
+}
+
+// verifySignatures checks the signatures, in whose order nothing else may hide.
+func (s *KeyState) verifySignatures() error {
 	if len(s.Signatures) > maxSignatures {
 		return refuse(keyState, ReasonTooLarge, "%d signatures, the most is %d", len(s.Signatures), maxSignatures)
 	}
@@ -276,9 +291,6 @@ func (s *KeyState) verify() error {
 		case !by.Key.verify(message, by.Signature[:]):
 			return refuse(keyState, ReasonSignature, "not signed by key %v, which is said to have signed it", by.Key.Fingerprint())
 		}
-	}
-	if n := s.Roots.signed(s); n < s.Roots.Threshold {
-		return refuse(keyState, ReasonThreshold, "signed by %d of its own root keys, which takes %d", n, s.Roots.Threshold)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ const (
 
 // Error is a refusal: what was refused, why in one word, and what exactly.
 type Error struct {
-	What   string // "envelope", "line", "fork proof", "key state" or "certificate"
+	What   string // "envelope", "line", "fork proof", "key state", "certificate" or "draft"
 	Reason Reason
 	Detail string
 }

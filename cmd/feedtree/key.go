@@ -14,6 +14,7 @@ import (
 type keyCmd struct {
 	Rotate keyRotateCmd `cmd:"" help:"Make the next signing key, or replace the root keys."`
 	Revoke keyRevokeCmd `cmd:"" help:"Take a signing key back that may be in other hands."`
+	Sign   keySignCmd   `cmd:"" help:"Sign a change that takes the root keys of several people."`
 	Show   keyShowCmd   `cmd:"" help:"Show what is in a key file or a certificate."`
 	Pin    keyPinCmd    `cmd:"" help:"Decide by hand which root keys a feed's subscriber goes by."`
 }
@@ -28,28 +29,36 @@ type ringFlags struct {
 }
 
 // open reads the certificate that is to be changed, and the root keys.
-func (f ringFlags) open(t terminal, ring keyring) (held signing.Certificate, roots []*signing.Identity, pass []byte, err error) {
+func (f ringFlags) open(t terminal, ring keyring) (o opened, err error) {
 	if err := ring.settle(); err != nil {
-		return nil, nil, nil, err
+		return o, err
 	}
-	if held, err = ring.read(); err != nil {
-		return nil, nil, nil, err
+	if o.held, err = ring.read(); err != nil {
+		return o, err
 	}
-	if pass, err = f.given(); err != nil {
-		return nil, nil, nil, err
+	if o.pass, err = f.given(); err != nil || o.held == nil {
+		return o, err
 	}
-	if held == nil {
-		return nil, nil, pass, nil
+	files := f.atHand(ring, o.held.Latest())
+	if o.roots, err = f.load(t, files, o.pass); err != nil {
+		return o, err
 	}
-	if roots, err = f.load(t, f.files(ring), pass); err != nil {
-		return nil, nil, nil, err
-	}
-	return held, roots, pass, enough(held.Latest(), roots, f.files(ring))
+	o.enough, err = enough(o.held.Latest(), o.roots, files)
+	return o, err
 }
 
-func (f ringFlags) next(pass []byte, url string, now time.Time) change {
+// opened is what a change begins with.
+type opened struct {
+	held   signing.Certificate // nil: there is none
+	roots  []*signing.Identity // at hand
+	enough bool                // they are enough
+	pass   []byte              // of the signing key, nil if there is none
+}
+
+func (f ringFlags) next(o opened, url string, now time.Time) change {
+	pass := o.pass
 	return change{
-		days: f.Days, now: now, encrypt: pass, comment: url,
+		days: f.Days, now: now, encrypt: pass, comment: url, roots: o.roots, partly: !o.enough,
 		passNext: func() ([]byte, error) { return pass, nil },
 	}
 }
@@ -65,7 +74,9 @@ type keyRotateCmd struct {
 func (keyRotateCmd) Help() string {
 	return `Makes a new signing key in the place of the old one, and lists it in the certificate, signed by the root key. The old key stays listed until it ends, so that what is published meanwhile counts. Interrupted at any moment, it leaves the old keys or the new, and running it again does no harm.
 
-With --new-root the feed gets other root keys, which the old ones sign too: readers follow, and are told. The feed then announces another fingerprint, which is printed.
+Where more root keys have to sign than are at hand, a draft is written beside the key, for their holders to sign: feedtree key sign.
+
+With --new-root the feed gets other root keys, which the old ones sign too: readers follow, and are told. FILE.pub is the public key of one that somebody else holds, as OpenSSH has it. The feed then announces another fingerprint, which is printed.
 
 A feed that so far has a single key gets a certificate: that key becomes its root key, and a signing key is made.
 
@@ -81,28 +92,31 @@ Examples:
 func (c keyRotateCmd) Run(t terminal) error { return c.rotate(t, keyring{key: c.Key}, time.Now()) }
 
 func (c keyRotateCmd) rotate(t terminal, ring keyring, now time.Time) error {
-	held, roots, pass, err := c.open(t, ring)
+	o, err := c.open(t, ring)
 	if err != nil {
 		return err
 	}
-	if held == nil {
-		return c.found(t, ring, pass, now)
+	if o.held == nil {
+		return c.found(t, ring, o.pass, now)
 	}
-	next := c.next(pass, held.Latest().URL, now)
-	next.roots = roots
+	next := c.next(o, o.held.Latest().URL, now)
 	if len(c.NewRoot) > 0 {
 		fresh := rootFlags{Root: c.NewRoot, Threshold: c.Threshold, RootPassphraseFile: c.RootPassphraseFile}
-		ids, set, err := fresh.makeRoots(t, ring, pass)
+		ids, set, err := fresh.makeRoots(t, ring, o.pass)
 		if err != nil {
 			return err
 		}
-		next.roots, next.rootSet = append(roots, ids...), set
+		next.roots, next.rootSet = append(o.roots, ids...), set
+		next.partly = next.partly || len(ids) < set.Threshold
 	}
 	made, err := ring.advance(next)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case made == nil:
+		return tellDraft(t.Out, ring)
 	}
-	return tellChange(t.Out, ring, held, made)
+	return tellChange(t.Out, ring, o.held, made)
 }
 
 // found makes the first certificate of a feed that has a single key: subscribers
@@ -124,9 +138,9 @@ func (c keyRotateCmd) found(t terminal, ring keyring, pass []byte, now time.Time
 	if err != nil {
 		return err
 	}
-	set := rootSetOf(roots, c.Threshold)
-	next := c.next(pass, canonical, now)
-	next.feed, next.roots, next.rootSet = canonical, roots, &set
+	set := rootSetOf(roots, nil, c.Threshold)
+	next := c.next(opened{roots: roots, pass: pass, enough: true}, canonical, now)
+	next.feed, next.rootSet = canonical, &set
 	made, err := ring.advance(next)
 	if err != nil {
 		return err
@@ -194,7 +208,11 @@ func (c keyShowCmd) Run(t terminal) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.Out, "Key:          %s\nFingerprint:  %v\n", c.File, public.Fingerprint())
+	line, err := public.MarshalPublic()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t.Out, "Key:          %s\nFingerprint:  %v\nPublic key:   %s", c.File, public.Fingerprint(), line)
 	ring := keyring{key: strings.TrimSuffix(c.File, ".root")}
 	cert, err := ring.read()
 	if err != nil || cert == nil {

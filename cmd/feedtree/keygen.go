@@ -78,6 +78,9 @@ func (c keygenCmd) make(t terminal, ring keyring, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	if len(roots) < set.Threshold {
+		return fmt.Errorf("%d of the root keys must sign the first certificate, and %d are at hand: begin with those, and hand over to others with feedtree key rotate --new-root FILE.pub", set.Threshold, len(roots))
+	}
 	made, err := ring.read()
 	if err != nil {
 		return err

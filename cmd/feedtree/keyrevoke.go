@@ -39,10 +39,11 @@ func (c keyRevokeCmd) Run(ctx context.Context, t terminal) error {
 }
 
 func (c keyRevokeCmd) revoke(ctx context.Context, t terminal, ring keyring, now time.Time) error {
-	held, roots, pass, err := c.open(t, ring)
+	o, err := c.open(t, ring)
 	if err != nil {
 		return err
 	}
+	held := o.held
 	if held == nil {
 		return fmt.Errorf("%s is not there: a feed without a certificate has one key, which is its own root; give it a certificate with: feedtree key rotate --url", ring.certificate())
 	}
@@ -55,11 +56,14 @@ func (c keyRevokeCmd) revoke(ctx context.Context, t terminal, ring keyring, now 
 	if err != nil {
 		return err
 	}
-	next := c.next(pass, state.URL, now)
-	next.roots, next.revoke = roots, []signing.Revocation{last}
+	next := c.next(o, state.URL, now)
+	next.revoke = []signing.Revocation{last}
 	made, err := ring.advance(next)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case made == nil:
+		return tellDraft(t.Out, ring)
 	}
 	fmt.Fprintf(t.Out, "Revoked:      %v, whose last word is %d/%d\n", key.Fingerprint(), last.Epoch, last.Seq)
 	return tellChange(t.Out, ring, held, made)

@@ -133,6 +133,7 @@ type change struct {
 	feed      string              // canonical URL; of the first state only
 	roots     []*signing.Identity // all that sign
 	rootSet   *signing.RootSet    // from now on; nil: as before
+	partly    bool                // others are to sign it, too
 	revoke    []signing.Revocation
 	days      int
 	now       time.Time
@@ -150,6 +151,9 @@ func (r keyring) advance(c change) (signing.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.undrafted(held); err != nil {
+		return nil, err
+	}
 	state := c.from(held)
 	if !c.keepsKeys {
 		next, err := r.nextKey(c)
@@ -157,6 +161,9 @@ func (r keyring) advance(c change) (signing.Certificate, error) {
 			return nil, err
 		}
 		state.Signing = append(state.Signing, signing.SigningKey{Key: next, Until: state.Issued.Add(time.Duration(c.days) * 24 * time.Hour)})
+	}
+	if c.partly {
+		return nil, r.draft(held, state, c.roots)
 	}
 	signed, err := signing.SignKeyState(state, c.roots...)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/feedtree/feedtree/signing"
 )
@@ -59,7 +60,11 @@ func (f rootFlags) makeRoots(t terminal, ring keyring, pass []byte) ([]*signing.
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, path := range f.files(ring) {
+	files, others, err := apart(f.files(ring))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, path := range files {
 		if _, err := os.Lstat(path); err == nil {
 			continue
 		}
@@ -75,39 +80,69 @@ func (f rootFlags) makeRoots(t terminal, ring keyring, pass []byte) ([]*signing.
 			return nil, nil, fmt.Errorf("writing the root key: %w", err)
 		}
 	}
-	ids, err := f.load(t, f.files(ring), pass)
+	ids, err := f.load(t, files, pass)
 	if err != nil {
 		return nil, nil, err
 	}
-	set := rootSetOf(ids, f.Threshold)
+	set := rootSetOf(ids, others, f.Threshold)
 	return ids, &set, nil
 }
 
-func rootSetOf(ids []*signing.Identity, threshold int) signing.RootSet {
-	set := signing.RootSet{Threshold: threshold}
+// apart tells files of private root keys from those of public ones, whose holders sign
+// elsewhere.
+func apart(files []string) (private []string, others []signing.PublicKey, err error) {
+	for _, path := range files {
+		if !strings.HasSuffix(path, ".pub") {
+			private = append(private, path)
+			continue
+		}
+		file, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading the root key: %w", err)
+		}
+		key, err := signing.ParsePublic(file)
+		if err != nil {
+			return nil, nil, fmt.Errorf("root key %s: %w", path, err)
+		}
+		others = append(others, key)
+	}
+	return private, others, nil
+}
+
+func rootSetOf(ids []*signing.Identity, others []signing.PublicKey, threshold int) signing.RootSet {
+	set := signing.RootSet{Threshold: threshold, Keys: slices.Clone(others)}
 	for _, id := range ids {
 		set.Keys = append(set.Keys, id.Public())
 	}
 	slices.SortFunc(set.Keys, func(a, b signing.PublicKey) int { return bytes.Compare(a[:], b[:]) })
 	if threshold == 0 {
-		set.Threshold = len(ids)/2 + 1
+		set.Threshold = len(set.Keys)/2 + 1
 	}
 	return set
 }
 
-// enough says which root keys are missing for a change of the state in force.
-func enough(state *signing.KeyState, ids []*signing.Identity, files []string) error {
+// enough reports whether the root keys at hand can make a change of the state in force
+// by themselves. If not, it takes others' signatures, too.
+func enough(state *signing.KeyState, ids []*signing.Identity, files []string) (bool, error) {
 	has := 0
 	for _, id := range ids {
 		if slices.Contains(state.Roots.Keys, id.Public()) {
 			has++
 		}
 	}
-	if has >= state.Roots.Threshold {
-		return nil
+	if len(ids) > 0 && has == 0 {
+		return false, fmt.Errorf("%s: not a root key of this certificate, whose root keys have the fingerprint %v: name its root key with --root FILE", files[0], state.Fingerprint())
 	}
-	if has == 0 {
-		return fmt.Errorf("%s: not a root key of this certificate, whose root keys have the fingerprint %v: name its root key with --root FILE", files[0], state.Fingerprint())
+	return has >= state.Roots.Threshold, nil
+}
+
+// atHand are the files of the root keys on this machine. Where several have to sign,
+// there need be none.
+func (f rootFlags) atHand(ring keyring, state *signing.KeyState) []string {
+	if len(f.Root) == 0 && state.Roots.Threshold > 1 {
+		if _, err := os.Lstat(ring.root()); err != nil {
+			return nil
+		}
 	}
-	return fmt.Errorf("%d root keys are given and %d are needed: name the others with --root FILE", has, state.Roots.Threshold)
+	return f.files(ring)
 }
