@@ -43,8 +43,9 @@ type Config struct {
 	Witnesses int
 
 	// NetworkOf names the network that a peer, given by its ID, is in; "" if that
-	// is not known. Nil: the /16 (IPv4) or /32 (IPv6) of the address it is directly
-	// connected with.
+	// is not known. Nil: the /16 (IPv4) or /32 (IPv6) of the address at the other end of
+	// a direct connection with it, the last one of two weeks; volunteers
+	// whose word may decide something are visited for that.
 	NetworkOf func(peerID string) string
 
 	// Public says whether the feed of a canonical URL may be spoken of to

@@ -43,8 +43,11 @@
 // item corroborated. Where one who asked later did not see it, it is unconfirmed
 // and disputed ([Update.Doubt]). A volunteer that was given the same document as this node
 // and says that another item was in it is not heard again: for a month about any
-// feed, for a week about this one if only others say so. The network of a volunteer
-// counts as known while it is directly connected. What this proves is that K
+// feed, for a week about this one if only others say so. The network of a volunteer is
+// where it was met: at the other end of a direct connection, in which its key was
+// proved, now or in the last two weeks. One that was not met and whose word may decide
+// something is visited, which costs it a connection: each node makes one visit in two
+// seconds at most, and all who carry the feed together about 20 to one volunteer. What this proves is that K
 // independent ones say the same, not that they are independent of each other's owner.
 //
 // # Invariants

@@ -7,6 +7,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -67,4 +68,11 @@ func (n *Node) ForgetLeft(now time.Time) { n.forgetLeft(context.Background(), no
 // Say hands an envelope to the tree, as a node would that has its key and no scruples.
 func (n *Node) Say(ctx context.Context, env *signing.Envelope) error {
 	return n.carrier.Publish(ctx, env.Wire(), 0)
+}
+
+// VisitBy has volunteers visited by a test.
+func (n *Node) VisitBy(visit func(context.Context, overlay.ID) (netip.Addr, bool)) {
+	n.places.mu.Lock()
+	defer n.places.mu.Unlock()
+	n.places.visit = visit
 }

@@ -36,6 +36,7 @@ func (n *Node) keepHouse() {
 		case now := <-minute.C:
 			n.savePeers()
 			n.saveWays(n.life.ctx)
+			n.saveSightings(n.life.ctx)
 			n.desk.post(func(d *desk) { d.passTime() })
 			if toSave--; toSave == 0 {
 				var accounts map[string]keptWeek

@@ -40,7 +40,16 @@ func (j *judges) of(g multicast.Group) *standing {
 }
 
 func (j *judges) set(g multicast.Group, s *standing) { j.byGroup.Store(g, s) }
-func (j *judges) drop(g multicast.Group)             { j.byGroup.Delete(g) }
+
+// each calls do for every group.
+func (j *judges) each(do func(multicast.Group, *standing)) {
+	j.byGroup.Range(func(g, s any) bool {
+		do(g.(multicast.Group), s.(*standing))
+		return true
+	})
+}
+
+func (j *judges) drop(g multicast.Group) { j.byGroup.Delete(g) }
 
 // standing is what one feed's events are judged by.
 type standing struct {

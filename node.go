@@ -45,7 +45,8 @@ type Node struct {
 	hints   hints
 	ways    ways
 	liars   liars
-	kept    *kept // config.Store, watched
+	places  sightings // where volunteers were met
+	kept    *kept     // config.Store, watched
 
 	watchers watchers
 	parting  sync.Mutex // one feed at a time is left, or taken up again
@@ -129,6 +130,7 @@ func (n *Node) assemble(ctx context.Context) (err error) {
 	if n.net, err = kad.New(overlay); err != nil {
 		return err
 	}
+	n.places.visit = n.net.Visit
 	n.desk, n.intake = newDesk(n), newIntake(n)
 	if n.carrier, err = n.newCarrier(); err != nil {
 		return errors.Join(err, n.net.Close())
@@ -181,6 +183,7 @@ func (n *Node) close() error {
 	n.desk.end()
 	n.saveWeek(n.desk.accounts())
 	n.saveWays(context.Background())
+	n.saveSightings(context.Background())
 	err := n.net.Close()
 	n.http.Close()
 	n.codec.close()

@@ -23,6 +23,9 @@ func (n *Node) resume(ctx context.Context) error {
 	if err := n.liars.load(ctx, n.config.Store, time.Now()); err != nil {
 		n.complain(ctx, "cannot read which volunteers lied", "", err)
 	}
+	if err := n.places.load(ctx, n.config.Store); err != nil {
+		n.complain(ctx, "cannot read where volunteers were met", "", err)
+	}
 	var resumed []*channel
 	for _, rec := range feeds {
 		if rec.Asked.IsZero() {

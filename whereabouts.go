@@ -2,6 +2,7 @@ package feedtree
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -33,8 +34,8 @@ func networkOf(at netip.Addr) string {
 }
 
 // networkOf names the network of a volunteer as far as this node knows it: by a
-// connection, in which its key was proved. What somebody says of addresses counts
-// for nothing. "": not known.
+// connection, in which its key was proved, now or not long ago. What somebody says of
+// addresses counts for nothing. "": not known.
 func (n *Node) networkOf(key signing.PublicKey) string {
 	id, ok := idOf(key)
 	if !ok {
@@ -45,9 +46,11 @@ func (n *Node) networkOf(key signing.PublicKey) string {
 	}
 	at, ok := n.net.RemoteIP(id)
 	if !ok {
-		return ""
+		return n.places.network(key, time.Now())
 	}
-	return networkOf(at)
+	network := networkOf(at)
+	n.places.meet(key, network, time.Now())
+	return network
 }
 
 // idOf is the node whose key signs as a volunteer.

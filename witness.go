@@ -62,6 +62,20 @@ func (b *bench) expel(by signing.PublicKey) {
 	b.panel.Expel(witness.Source(by))
 }
 
+// locate notes in which network a source is.
+func (b *bench) locate(by signing.PublicKey, network string) witness.Finding {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.panel.Locate(witness.Source(by), network)
+}
+
+// undecided reports whether it matters where a source is.
+func (b *bench) undecided(by signing.PublicKey) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.panel.Undecided(witness.Source(by))
+}
+
 // Witnesses is what the volunteers of a feed say of it, in numbers.
 type Witnesses struct {
 	Heard        int `json:"heard"`        // volunteers whose latest testimony is remembered
@@ -256,6 +270,9 @@ func (n *Node) listen(ctx context.Context, s *standing, env *signing.Envelope, i
 		said := statementOf(t)
 		said.By, said.Network, said.Taken = by, n.networkOf(env.Key), taken
 		n.weighed(ctx, s, env.Group, s.bench.hear(said))
+		if said.Network == "" {
+			n.seek(s, env.Key, env.Group)
+		}
 	}
 }
 

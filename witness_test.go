@@ -2,6 +2,7 @@ package feedtree_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed"
@@ -22,6 +24,7 @@ import (
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/feed/witness"
 	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay"
 	"github.com/feedtree/feedtree/signing"
 )
 
@@ -366,5 +369,80 @@ func TestNetworks(t *testing.T) {
 	}
 	if got := feedtree.NetworkName(netip.Addr{}); got != "" {
 		t.Errorf("no address: %q", got)
+	}
+}
+
+// Issue: distinct keys, networks and parents. In a large group a volunteer is seldom a
+// neighbour: it is visited, and counts as from where it was found, not from where it
+// says it is; and that is remembered.
+func TestVolunteersWhoAreNoNeighboursCorroborate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		at   []string // where they are found; "": not at all
+		want string
+	}{
+		"in two networks":       {[]string{"192.0.2.1", "198.51.100.1"}, "corroborated"},
+		"in one network":        {[]string{"192.0.2.1", "192.0.77.1"}, "unconfirmed"},
+		"one cannot be reached": {[]string{"192.0.2.1", ""}, "unconfirmed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOrigin(t)
+			o.publish("/feed.xml", "a")
+			url, kept := o.url("/feed.xml"), store.NewMemory()
+			alone := func(c *feedtree.Config) { c.Store, c.Polling = kept, feedtree.Polling{Off: true, Min: time.Hour} }
+			n := startNode(t, o, alone)
+			one, two := newTeller(t), newTeller(t)
+			var mu sync.Mutex
+			visits := map[string]int{}
+			where := map[signing.PublicKey]string{one.id.Public(): c.at[0], two.id.Public(): c.at[1]}
+			n.VisitBy(func(_ context.Context, id overlay.ID) (netip.Addr, bool) {
+				public, err := peer.ID(id).ExtractPublicKey()
+				if err != nil {
+					t.Error(err)
+					return netip.Addr{}, false
+				}
+				raw, _ := public.Raw()
+				mu.Lock()
+				defer mu.Unlock()
+				at := where[signing.PublicKey(raw)]
+				visits[at]++
+				if at == "" {
+					return netip.Addr{}, false
+				}
+				return netip.MustParseAddr(at), true
+			})
+			s := subscribe(t, n, url)
+			eventually(t, "joined", func() bool { return n.InTree(url) })
+			body := document("", "b", "a")
+			for _, w := range []*teller{one, two} {
+				n.Deliver(w.word(t, url, w.testimony(t, url, body), "b"), multicast.ViaTree)
+			}
+			eventually(t, "both were looked for", func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return visits[c.at[0]] == 1 && visits[c.at[1]] == 1
+			})
+			if c.want == "corroborated" {
+				eventually(t, c.want, func() bool { return trustOf(t, s, "guid:b") == c.want })
+			} else if trust := trustOf(t, s, "guid:b"); trust != c.want {
+				t.Errorf("%s, want %s", trust, c.want)
+			}
+			if c.want != "corroborated" {
+				return
+			}
+			n.Close()
+			again := startNode(t, o, alone)
+			again.VisitBy(func(context.Context, overlay.ID) (netip.Addr, bool) {
+				t.Error("visited again")
+				return netip.Addr{}, false
+			})
+			eventually(t, "joined again", func() bool { return again.InTree(url) })
+			for _, w := range []*teller{one, two} {
+				again.Deliver(w.word(t, url, w.testimony(t, url, document("", "c", "b", "a")), "c"), multicast.ViaTree)
+			}
+			sub := subscribe(t, again, url)
+			eventually(t, "the next one", func() bool { return trustOf(t, sub, "guid:c") == "corroborated" })
+		})
 	}
 }

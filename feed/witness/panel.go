@@ -136,6 +136,39 @@ func (p *Panel) Pardon(by Source) {
 	}
 }
 
+// Locate notes in which network a source is, if that is found out after it spoke.
+func (p *Panel) Locate(by Source, network string) Finding {
+	c := changes{p: p, was: map[Item]State{}}
+	for i := range p.latest {
+		if h := &p.latest[i]; !h.Own && h.By == by {
+			h.Network, h.voice.network = network, network
+		}
+	}
+	for _, it := range p.order {
+		d := p.docket[it]
+		for _, side := range []voices{d.pro, d.contra, d.refuted} {
+			if i := slices.IndexFunc(side, voice{by: by}.is); i >= 0 && side[i].network != network {
+				c.at(it)
+				side[i].network = network
+			}
+		}
+	}
+	return Finding{Changed: c.list()}
+}
+
+// Undecided reports whether an item that a source listed the last time is unconfirmed,
+// so that it matters where the source is.
+func (p *Panel) Undecided(by Source) bool {
+	for i := range p.latest {
+		h := &p.latest[i]
+		if h.Own || h.By != by {
+			continue
+		}
+		return slices.ContainsFunc(h.Items, func(it Item) bool { return !p.Seen(it) && p.State(it) == Unconfirmed })
+	}
+	return false
+}
+
 // take removes and returns the latest statement of a source.
 func (p *Panel) take(by Source, own bool) (held, bool) {
 	for i, h := range p.latest {

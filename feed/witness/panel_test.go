@@ -221,3 +221,45 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+// Where a volunteer is may be found out after it spoke. Until then it makes nobody
+// independent, and then it does so as if that had been known.
+func TestANetworkThatIsFoundOutLater(t *testing.T) {
+	for name, c := range map[string]struct {
+		b    string // where the second one is
+		want witness.State
+	}{
+		"another network":   {"elsewhere", witness.Corroborated},
+		"the same network":  {"net a", witness.Unconfirmed},
+		"still not to know": {"", witness.Unconfirmed},
+	} {
+		p := witness.New(witness.Config{})
+		first, second := said("a", 1, "x1"), said("b", 2, "x1")
+		second.Network = ""
+		p.Hear(noon.Add(time.Hour), first)
+		p.Hear(noon.Add(time.Hour), second)
+		if p.State(item("x1")) != witness.Unconfirmed || !p.Undecided(second.By) {
+			t.Fatalf("%s: before, %v", name, p.State(item("x1")))
+		}
+		f := p.Locate(second.By, c.b)
+		if got := p.State(item("x1")); got != c.want || (len(f.Changed) == 1) != (c.want == witness.Corroborated) {
+			t.Errorf("%s: %v, changed %v, want %v", name, got, f.Changed, c.want)
+		}
+		if undecided := p.Undecided(second.By); undecided != (c.want == witness.Unconfirmed) {
+			t.Errorf("%s: undecided %v", name, undecided)
+		}
+		if f := p.Locate(witness.Source{'z'}, "elsewhere"); len(f.Changed) != 0 {
+			t.Errorf("%s: of somebody who never spoke: %v", name, f.Changed)
+		}
+	}
+}
+
+// What this node saw itself needs nobody's network.
+func TestUndecidedIsWhatWasNotSeenHere(t *testing.T) {
+	p := witness.New(witness.Config{})
+	p.Hear(noon.Add(time.Hour), said("own", 1, "x1"))
+	p.Hear(noon.Add(time.Hour), said("b", 2, "x1"))
+	if p.Undecided(said("b", 2, "").By) || !p.Seen(item("x1")) || p.Seen(item("y1")) {
+		t.Error("it was seen here")
+	}
+}

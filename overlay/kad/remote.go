@@ -1,9 +1,11 @@
 package kad
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	manet "github.com/multiformats/go-multiaddr/net"
 
@@ -32,4 +34,30 @@ func (n *Node) RemoteIP(id overlay.ID) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	return slices.MinFunc(ends, netip.Addr.Compare), true // the same one as long as they stand
+}
+
+// Visit connects directly with a peer of which nothing but its ID need be known, unless
+// there is a connection, and returns what RemoteIP does. Where to dial, it asks the DHT.
+func (n *Node) Visit(ctx context.Context, id overlay.ID) (netip.Addr, bool) {
+	if at, ok := n.RemoteIP(id); ok {
+		return at, true
+	}
+	if !n.enter() {
+		return netip.Addr{}, false
+	}
+	defer n.leave()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(n.ctx, cancel)()
+	p := peer.ID(id)
+	if len(n.host.Peerstore().Addrs(p)) == 0 {
+		n.find(ctx, p)
+	}
+	if len(n.host.Peerstore().Addrs(p)) == 0 {
+		return netip.Addr{}, false
+	}
+	if err := n.meet(network.WithForceDirectDial(ctx, "whereabouts"), peer.AddrInfo{ID: p}); err != nil {
+		return netip.Addr{}, false
+	}
+	return n.RemoteIP(id)
 }
