@@ -214,13 +214,26 @@ func afterTag(tag string) string {
 	}
 	for _, unread := range []string{"script", "style"} {
 		if len(tag) > len(unread) && strings.EqualFold(tag[:len(unread)], unread) && !asciiWord[tag[len(unread)]] {
-			if end := strings.Index(strings.ToLower(rest), "</"+unread); end >= 0 {
-				return rest[end:]
-			}
-			return ""
+			return rest[endOf(unread, rest):]
 		}
 	}
 	return rest
+}
+
+// endOf is where the end tag of an element begins, or the length of s. The case of
+// letters beyond ASCII is left alone: it can change how long they are.
+func endOf(element, s string) int {
+	for at := 0; ; {
+		next := strings.Index(s[at:], "</")
+		if next < 0 {
+			return len(s)
+		}
+		at += next
+		if name := s[at+2:]; len(name) >= len(element) && strings.EqualFold(name[:len(element)], element) {
+			return at
+		}
+		at += 2
+	}
 }
 
 // text is what people read of an item.
