@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -29,7 +30,9 @@ var cleaner = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements(allowed...)
 	p.AllowAttrs("href").OnElements("a")
-	p.AllowURLSchemes("http", "https", "mailto")
+	p.AllowURLSchemes("mailto")
+	p.AllowURLSchemeWithCustomPolicy("http", elsewhere)
+	p.AllowURLSchemeWithCustomPolicy("https", elsewhere)
 	p.RequireParseableURLs(true)
 	p.RequireNoFollowOnLinks(true)
 	p.RequireNoReferrerOnLinks(true)
@@ -39,6 +42,10 @@ var cleaner = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowAttrs("dir").Matching(regexp.MustCompile(`^(ltr|rtl|auto)$`)).Globally()
 	return p
 })
+
+// elsewhere reports whether an address names a host. To browsers http:/path is a
+// place on the host of the page, which is this proxy.
+func elsewhere(u *url.URL) bool { return u.Host != "" }
 
 // clean returns what of a piece of HTML is safe to show.
 func clean(markup string) string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/flate"
@@ -76,14 +77,15 @@ func readBody(response *http.Response, maxWire, maxDecoded int64) ([]byte, int64
 	return body.Bytes(), wire.read, nil
 }
 
-// codings lists a body's encodings, the outermost first.
+// codings lists a body's encodings, the outermost first, and no more than are
+// needed to see that there are too many.
 func codings(h http.Header) []string {
 	var list []string
 	for _, value := range h.Values("Content-Encoding") {
 		for name := range strings.SplitSeq(value, ",") {
 			name = strings.ToLower(strings.TrimSpace(name))
-			if name != "" && name != "identity" {
-				list = append([]string{name}, list...)
+			if name != "" && name != "identity" && len(list) <= maxCodings {
+				list = slices.Insert(list, 0, name)
 			}
 		}
 	}

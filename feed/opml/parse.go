@@ -105,6 +105,11 @@ func (p *parser) start(name string, attrs []Attr, closed bool) {
 	}
 	switch name {
 	case "opml":
+		for i := range attrs {
+			if strings.EqualFold(attrs[i].Name, "version") {
+				attrs[i].Name = "version" // or it would be written beside this one
+			}
+		}
 		p.list.Attrs = attrs
 	case "head":
 		p.inHead = !closed

@@ -24,7 +24,9 @@ func standIn(w *wire.Standing) tree.Standing {
 	s := tree.Standing{Delay: time.Duration(w.Delay) * time.Microsecond, Weight: uint32(w.Weight), Height: uint8(w.Height), Room: uint8(w.Room)}
 	if len(w.At) == coordBytes {
 		v := func(i int) int32 { return int32(binary.LittleEndian.Uint32(w.At[4*i:])) }
-		s.At = tree.Coord{At: [4]int32{v(0), v(1), v(2), v(3)}, Height: v(4), Err: v(5)}
+		if at := (tree.Coord{At: [4]int32{v(0), v(1), v(2), v(3)}, Height: v(4), Err: v(5)}); at.Known() || !at.Valid() {
+			s.At = at // else it says nothing, and is written as nothing
+		}
 	}
 	return s
 }

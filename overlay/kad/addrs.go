@@ -16,6 +16,7 @@ const (
 	maxLearned   = 1024 // peers whose addresses others named
 	maxPeerAddrs = 8    // addresses told or learned of one peer
 	maxAddrLen   = 256
+	maxAddrText  = 1024 // base58, in which IDs are written, takes the square of its length to read
 
 	// learnFor is how long a learned address is kept. The odd nanosecond tells
 	// these from every other address in the peerstore, which knows them by how
@@ -28,6 +29,9 @@ func Text(id overlay.ID) string { return peer.ID(id).String() }
 
 // ParseText reads what Text writes.
 func ParseText(text string) (overlay.ID, error) {
+	if len(text) > maxAddrText {
+		return "", errForeignKey
+	}
 	p, err := peer.Decode(text)
 	if err == nil && !allowed(p) {
 		err = errForeignKey

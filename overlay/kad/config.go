@@ -185,6 +185,9 @@ func (s *settings) checkBootstrap() error {
 
 // parseFull reads a multiaddr that names the peer too.
 func parseFull(text string) (*peer.AddrInfo, error) {
+	if len(text) > maxAddrText {
+		return nil, fmt.Errorf("%.40q…: an address of %d bytes, at most %d are read", text, len(text), maxAddrText)
+	}
 	info, err := peer.AddrInfoFromString(text)
 	if err == nil && !allowed(info.ID) {
 		err = errForeignKey
