@@ -42,12 +42,14 @@
 // says that it is one of ours. Only its owner may read it: it says what
 // somebody reads. `feedtree archive` works on it beside a running node.
 //
-// Documents are compressed with zstd and a dictionary of what feeds have in common,
-// which is part of this package. The index of words knows which items have a word,
-// not where (FTS5 without content and detail), so its hits are in order of arrival,
-// the newest first, and not of rank. Why it is so, measured with 20,000 items of
-// made-up words and of words that follow each other as in real feeds, documents and
-// index alone:
+// Documents are compressed with S2 and a dictionary of what feeds have in common,
+// which is part of this package; up to the third schema with zstd, whose documents
+// are smaller by two fifths and took five times as long: 10,000 items a second with
+// their words were out of reach of two processors. The index of words knows which
+// items have a word, not where (FTS5 without content and detail), so its hits are in
+// order of arrival, the newest first, and not of rank. Why it is so, measured with
+// 20,000 items of made-up words and of words that follow each other as in real feeds,
+// documents and index alone:
 //
 //	documents  index                     bytes for each byte of the items
 //	plain      with a copy of the text   3.10  3.01
@@ -56,8 +58,8 @@
 //	zstd       of places                 1.29  1.15
 //	zstd       of items and columns      1.12  1.01
 //	zstd       of items                  0.87  0.80
-//	as it is: a dictionary, of items     0.70  0.68
-//	a dictionary, no search              0.48  0.55
+//	zstd with a dictionary, of items     0.70  0.68
+//	the same, no search                  0.48  0.55
 //
 // `feedtree bench archive` measures all of the file, and how fast it is.
 //

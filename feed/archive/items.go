@@ -13,6 +13,9 @@ type shelf struct {
 	feed         int64
 	items, bytes int64
 	shown        map[string]bool // keys in the feed's document, once it was read
+	names        map[int64]bool  // those that may be held; nil: any
+	waiting      []leaf          // versions to be inserted, all of them new
+	unindexed    []leaf          // and those that were, but not yet their words
 }
 
 // putItems keeps items as store.Weigh says, and returns those that are news.
@@ -23,6 +26,7 @@ func (t *transaction) putItems(leaves []leaf) []store.Item {
 		s, ok := shelves[l.item.Feed]
 		if !ok {
 			s = t.shelf(l.item.Feed)
+			s.look(leaves)
 			shelves[l.item.Feed] = s
 		}
 		if t.err != nil {
@@ -48,6 +52,7 @@ func (t *transaction) shelf(url string) *shelf {
 
 // close notes what the feed has now.
 func (s *shelf) close() {
+	s.flush()
 	s.t.exec(`UPDATE feeds SET items = ?, bytes = ? WHERE id = ?`, s.items, s.bytes, s.feed)
 }
 
@@ -102,6 +107,11 @@ func (l *leaf) known() *store.Item {
 // versions returns what is held of an item. What of it is damaged is dropped, so
 // that it can come anew; then spoiled says that the item is counted already.
 func (s *shelf) versions(key string) (found []leaf, spoiled bool) {
+	if name := nameOf(key); s.names != nil && !s.names[name] {
+		s.names[name] = true // from now on
+		return nil, false
+	}
+	s.flush()
 	var gone []int64
 	s.t.rows("items", func(row []any, _ bool) {
 		held, _ := row[2].([]byte)
@@ -131,30 +141,15 @@ func (s *shelf) forgetDamaged(seen int64) (stood bool) {
 	return current == 1
 }
 
-const (
-	indexItem   = `INSERT INTO search (rowid, words) VALUES (?, ?)`
-	dropIndexed = `DELETE FROM search WHERE rowid = ?`
-)
-
-func insertItem(table string) string {
-	return `INSERT INTO ` + table + ` (` + itemColumns + `, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-}
-
-var insertIntoItems = insertItem("items")
+const dropIndexed = `DELETE FROM search WHERE rowid = ?`
 
 func (l leaf) insertion() []any { return append(l.row(), nameOf(l.item.Key)) }
-
-func (s *shelf) insert(in leaf) {
-	s.t.exec(insertIntoItems, in.insertion()...)
-	if in.current {
-		s.index(in.item.Seen, in.words)
-	}
-}
 
 func (s *shelf) index(seen int64, words []byte) { s.t.exec(indexItem, seen, words) }
 
 // demote makes a version one of those before the current one.
 func (s *shelf) demote(seen int64) {
+	s.flush()
 	s.t.exec(`UPDATE items SET current = 0, sum = sum & ~1 WHERE seen = ?`, seen)
 	s.t.exec(dropIndexed, seen)
 }
@@ -168,6 +163,7 @@ func (s *shelf) renew(in leaf) {
 
 // forgetVersion drops an item's oldest version that is not current.
 func (s *shelf) forgetVersion(key string) {
+	s.flush()
 	var seen, size int64
 	if s.t.one([]any{&seen, &size}, `SELECT seen, size FROM items WHERE feed = ? AND name = ? AND key = ? AND NOT current ORDER BY seen LIMIT 1`,
 		s.feed, nameOf(key), []byte(key)) {
@@ -179,6 +175,7 @@ func (s *shelf) forgetVersion(key string) {
 
 // forget drops an item with all its versions.
 func (s *shelf) forget(key string) {
+	s.flush()
 	var seen, size, current int64
 	var indexed []int64
 	s.t.each(func() {

@@ -255,6 +255,7 @@ func (s *shelf) prune() {
 	if !over() || s.items <= 1 || s.t.err != nil {
 		return
 	}
+	s.flush()
 	var keys []string
 	var key []byte
 	for after := int64(0); over() && s.items > 1 && s.t.err == nil; {

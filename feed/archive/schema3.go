@@ -47,14 +47,14 @@ CREATE TABLE items3 (
 	sum          INTEGER NOT NULL,
 	doc          BLOB NOT NULL
 ) STRICT;
-` + searchTable + searchOptions
+` + searchTable + searchOptions3
 
 // searchTable has one list of words for each current version, by its seen. What
 // it was made from is not kept twice, nor where in it each word stood.
 const searchTable = `
 CREATE VIRTUAL TABLE search USING fts5(words, content='', contentless_delete=1, detail=none, tokenize='ascii');`
 
-const searchOptions = `
+const searchOptions3 = `
 INSERT INTO search (search, rank) VALUES ('hashsize', 4194304); -- bytes of new words that are sorted at once
 INSERT INTO search (search, rank) VALUES ('automerge', 8);
 `
@@ -121,7 +121,7 @@ func packItems(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	insert, err := tx.PrepareContext(ctx, insertItem("items3"))
+	insert, err := tx.PrepareContext(ctx, insertItems("items3", 1))
 	if err != nil {
 		return err
 	}

@@ -32,11 +32,12 @@ type reading struct {
 	field string // the textual element inside which it is, or ""
 	depth int    // elements of the same name inside that
 	piece strings.Builder
-	text  text
+	text  text // its body is the next field, until the end
+	body  strings.Builder
+	tidy  bool // white space is one space
 }
 
-func textOfXML(doc string) text {
-	var r reading
+func (r *reading) xml(doc string) text {
 	for doc != "" {
 		chars, rest, found := strings.Cut(doc, "<")
 		if r.field != "" {
@@ -48,6 +49,7 @@ func textOfXML(doc string) text {
 		doc = r.markup(rest)
 	}
 	r.end()
+	r.text.body = r.body.String()
 	return r.text
 }
 
@@ -94,13 +96,19 @@ func (r *reading) end() {
 	if r.field == "" {
 		return
 	}
-	s := plainText(r.piece.String())
+	s := r.piece.String()
+	if r.tidy {
+		s = plainText(s)
+	} else if strings.ContainsAny(s, "<&") {
+		s = string(appendPlain(make([]byte, 0, len(s)), s))
+	}
 	if r.field == "title" && r.text.title == "" {
 		r.text.title = s
-	} else if r.text.body == "" {
-		r.text.body = s
-	} else if s != "" && len(r.text.body) < mostText {
-		r.text.body += " " + s
+	} else if s != "" && r.body.Len() < mostText {
+		if r.body.Len() > 0 {
+			r.body.WriteByte(' ')
+		}
+		r.body.WriteString(s)
 	}
 	r.field = ""
 	r.piece.Reset()

@@ -23,7 +23,7 @@ const (
 // searchable returns the words of an item's title and text, each once, with a
 // space behind each.
 func searchable(doc []byte) []byte {
-	t := readText(doc)
+	t := textIn(doc, len(doc) > mostText/2) // where it is cut, it is cut as for people
 	all := appendWords(appendWords(make([]byte, 0, min(len(doc), mostText)), t.title), t.body)
 	var known wordSet
 	once := all[:0] // it never overtakes what it reads
@@ -184,25 +184,29 @@ func appendRun(b []byte, run []rune) []byte {
 
 // plainText is a piece of HTML as people read it, in one line.
 func plainText(s string) string {
-	if !strings.ContainsAny(s, "<&") {
-		return strings.Join(strings.Fields(s), " ")
+	if strings.ContainsAny(s, "<&") {
+		s = string(appendPlain(make([]byte, 0, len(s)), s))
 	}
-	var b strings.Builder
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// appendPlain appends the text of a piece of HTML, with a space for each tag.
+func appendPlain(b []byte, s string) []byte {
 	for s != "" {
 		text, tag, found := strings.Cut(s, "<")
-		b.WriteString(html.UnescapeString(text))
+		b = append(b, html.UnescapeString(text)...)
 		if !found {
 			break
 		}
 		if tag == "" || !(tag[0] == '/' || tag[0] == '!' || 'a' <= tag[0]|0x20 && tag[0]|0x20 <= 'z') {
-			b.WriteByte('<') // less than something
+			b = append(b, '<') // less than something
 			s = tag
 			continue
 		}
-		b.WriteByte(' ')
+		b = append(b, ' ')
 		s = afterTag(tag)
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return b
 }
 
 // afterTag returns what follows a tag, of which the "<" is gone already, and what
@@ -242,9 +246,14 @@ type text struct{ title, body string }
 // readText finds the text in a document of one item. It is no parser of feeds: it
 // reads what feed.Render writes, many thousands a second, and of anything else
 // what it can.
-func readText(doc []byte) text {
+func readText(doc []byte) text { return textIn(doc, true) }
+
+// textIn reads the text for people, or, with its white space as it comes, for its
+// words alone.
+func textIn(doc []byte, tidy bool) text {
 	if trimmed := bytes.TrimLeft(doc, " \t\r\n\ufeff"); len(trimmed) > 0 && trimmed[0] == '{' {
 		return textOfJSON(trimmed)
 	}
-	return textOfXML(string(doc))
+	r := reading{tidy: tidy}
+	return r.xml(string(doc))
 }
