@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/feedtree/feedtree/internal/fuzz"
 )
 
 func TestSealOpen(t *testing.T) {
@@ -322,7 +324,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(resign(id, lie))
 	}
 	f.Add(wire[:HeaderSize])
-	f.Fuzz(func(t *testing.T, wire []byte) {
+	fuzz.Hold(f, func(t *testing.T, wire []byte) {
 		before := bytes.Clone(wire)
 		e, err := parse(wire)
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/feedtree/feedtree/internal/fuzz"
 )
 
 // story is a line told twice from its second event on, and the parts of it.
@@ -304,7 +306,7 @@ func FuzzOpenFork(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(p.Marshal())
-	f.Fuzz(func(t *testing.T, wire []byte) {
+	fuzz.Hold(f, func(t *testing.T, wire []byte) {
 		p, err := OpenFork(wire)
 		if err != nil {
 			if ReasonOf(err) == "" {

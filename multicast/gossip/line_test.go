@@ -8,6 +8,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	ma "github.com/multiformats/go-multiaddr"
 
+	"github.com/feedtree/feedtree/internal/fuzz"
 	"github.com/feedtree/feedtree/multicast"
 )
 
@@ -131,7 +132,7 @@ func FuzzNamed(f *testing.F) {
 	f.Add(slices.Repeat(good, 40))
 	f.Add(good[:len(good)-1])
 	f.Add([]byte{255, 255})
-	f.Fuzz(func(t *testing.T, b []byte) {
+	fuzz.Hold(f, func(t *testing.T, b []byte) {
 		all := named(b)
 		if len(all) > maxNamed {
 			t.Errorf("%d named", len(all))

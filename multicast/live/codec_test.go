@@ -10,6 +10,7 @@ import (
 	"testing/quick"
 	"time"
 
+	"github.com/feedtree/feedtree/internal/fuzz"
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/live/internal/wire"
 	"github.com/feedtree/feedtree/multicast/tree"
@@ -386,7 +387,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte{})
 	f.Add([]byte("\x08\x01\x0b\x0b\x0b"))
-	f.Fuzz(func(t *testing.T, frame []byte) {
+	fuzz.Hold(f, func(t *testing.T, frame []byte) {
 		m, _, r := decode(frame)
 		if r != "" {
 			return

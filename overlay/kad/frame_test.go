@@ -7,6 +7,8 @@ import (
 	"io"
 	"runtime"
 	"testing"
+
+	"github.com/feedtree/feedtree/internal/fuzz"
 )
 
 func readFrame(r *bufio.Reader) ([]byte, error) {
@@ -68,7 +70,7 @@ func FuzzReadFrame(f *testing.F) {
 	f.Add([]byte{0x80})
 	f.Add([]byte{5, 'a'})
 	f.Add([]byte{0xff, 0xff, 0x43, 1, 2, 3})
-	f.Fuzz(func(t *testing.T, input []byte) {
+	fuzz.Hold(f, func(t *testing.T, input []byte) {
 		r := bufio.NewReader(bytes.NewReader(input))
 		var frames [][]byte
 		var err error
