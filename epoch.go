@@ -25,7 +25,7 @@ import (
 
 const (
 	consultFor  = 3 * time.Second        // how long the network is waited for
-	consultRest = 300 * time.Millisecond // what neighbours know of the line, they have said by then
+	consultRest = 300 * time.Millisecond // where none can be asked: what neighbours know of the line, they have said by then
 	consultLook = 20 * time.Millisecond
 	consultMost = 8 // neighbours that are asked themselves
 	lastWordsOf = 8 // events of the epoch before that are sent again, should they have been kept back by a crash
@@ -145,6 +145,8 @@ func (a *author) consulted() bool {
 		return false
 	case !ok || !status.Attached:
 		c.attached = time.Time{}
+	case a.ear.asked(): // and all answered; what a parent knows came with the place below it
+		return a.heardOf(status.Heads)
 	case c.attached.IsZero():
 		c.attached = now
 	default:

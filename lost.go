@@ -49,6 +49,13 @@ func (e *ear) answered(id overlay.ID) {
 	}
 }
 
+// asked reports whether any node was.
+func (e *ear) asked() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.told) > 0
+}
+
 // waits reports whether one of the nodes was asked and did not answer yet.
 func (e *ear) waits(connected []overlay.ID) bool {
 	e.mu.Lock()
