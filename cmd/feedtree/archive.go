@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/archive"
 	"github.com/feedtree/feedtree/feed/store"
@@ -272,7 +273,7 @@ type archiveImportCmd struct {
 
 // Help teaches the command.
 func (archiveImportCmd) Help() string {
-	return `Adds what the archive does not have. What it has stays, pins above all; importing the same file again changes nothing, and an import that was interrupted is completed by another. Stop the proxy first.`
+	return `Adds what the archive does not have. What it has stays, pins above all. What the file calls signed is signed here only if an envelope in it proves that. Importing the same file again changes nothing, and an import that was interrupted is completed by another. Stop the proxy first.`
 }
 
 // Run imports.
@@ -295,7 +296,7 @@ func (c archiveImportCmd) Run(ctx context.Context, t terminal, log *slog.Logger)
 	}
 	defer closing(&err, opened.Close)
 	bar := newBar(t.Err)
-	held, err := a.Import(ctx, &metered{r: bufio.NewReaderSize(in, 1<<20), size: size, bar: bar})
+	held, err := a.Import(ctx, &metered{r: bufio.NewReaderSize(in, 1<<20), size: size, bar: bar}, feedtree.Prove)
 	bar.clear()
 	if err != nil {
 		return err
@@ -323,5 +324,8 @@ func tellExported(log *slog.Logger, what string, held archive.Exported) {
 	log.Info(what, "feeds", held.Feeds, "items", held.Items, "envelopes", held.Envelopes, "others", held.Others)
 	if held.Damaged > 0 {
 		log.Warn("damaged records were left out: see `feedtree archive check`", "records", held.Damaged)
+	}
+	if held.Refused > 0 {
+		log.Warn("envelopes were left out: what they say is not signed as they say; items that nothing proves are unconfirmed", "envelopes", held.Refused)
 	}
 }

@@ -52,7 +52,7 @@ func TestExportImport(t *testing.T) {
 	}
 	b := open(t, filepath.Join(t.TempDir(), "archive.db"))
 	for round := range 2 {
-		got, err := b.Import(t.Context(), bytes.NewReader(file))
+		got, err := b.Import(t.Context(), bytes.NewReader(file), believing)
 		if err != nil || got != held {
 			t.Fatalf("round %d: imported %+v, %v", round, got, err)
 		}
@@ -65,7 +65,7 @@ func TestExportImport(t *testing.T) {
 	}
 	again, _ := exported(t, b)
 	c := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	if _, err := c.Import(t.Context(), bytes.NewReader(again)); err != nil || !slices.Equal(records(t, a), records(t, c)) {
+	if _, err := c.Import(t.Context(), bytes.NewReader(again), believing); err != nil || !slices.Equal(records(t, a), records(t, c)) {
 		t.Errorf("carried on twice it is another archive, %v", err)
 	}
 }
@@ -85,7 +85,7 @@ func TestImportMerges(t *testing.T) {
 	if err := b.PutSetting(t.Context(), "name 3", []byte("mine")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Import(t.Context(), bytes.NewReader(file)); err != nil {
+	if _, err := b.Import(t.Context(), bytes.NewReader(file), believing); err != nil {
 		t.Fatal(err)
 	}
 	f, _, err := b.Feed(t.Context(), mine.URL)
@@ -114,17 +114,17 @@ func TestImportRefuses(t *testing.T) {
 		"turned bit": func() []byte { b := bytes.Clone(file); b[len(b)/3] ^= 4; return b }(),
 	} {
 		b := open(t, filepath.Join(t.TempDir(), "archive.db"))
-		if _, err := b.Import(t.Context(), bytes.NewReader(spoiled)); !errors.Is(err, archive.ErrExport) {
+		if _, err := b.Import(t.Context(), bytes.NewReader(spoiled), believing); !errors.Is(err, archive.ErrExport) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := b.Import(t.Context(), bytes.NewReader(file)); err != nil {
+		if _, err := b.Import(t.Context(), bytes.NewReader(file), believing); err != nil {
 			t.Errorf("%s, then the whole file: %v", name, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	if _, err := b.Import(ctx, bytes.NewReader(file)); !errors.Is(err, context.Canceled) {
+	if _, err := b.Import(ctx, bytes.NewReader(file), believing); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestExportOfDamaged(t *testing.T) {
 		t.Errorf("exported %+v", held)
 	}
 	b := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	if _, err := b.Import(t.Context(), bytes.NewReader(file)); err != nil {
+	if _, err := b.Import(t.Context(), bytes.NewReader(file), believing); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := b.Check(t.Context(), nil); err != nil || len(found) > 0 {
@@ -177,7 +177,7 @@ func TestExportOfBrokenPages(t *testing.T) {
 		t.Errorf("exported %+v", held)
 	}
 	into := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	if _, err := into.Import(t.Context(), bytes.NewReader(file)); err != nil {
+	if _, err := into.Import(t.Context(), bytes.NewReader(file), believing); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := into.Count(t.Context(), "https://other.example/"); err != nil || n < 30 {

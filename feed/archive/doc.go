@@ -74,6 +74,8 @@
 //
 // # Damage
 //
+// An import believes no signature that it has not verified: see [Archive.Import].
+//
 // Checksums find accidents. Whoever can write the file can write checksums too;
 // envelopes are what proves anything to anybody else.
 //

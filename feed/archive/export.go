@@ -44,6 +44,7 @@ type setting struct {
 type Exported struct {
 	Feeds, Items, Envelopes, Others int
 	Damaged                         int // rows left out because they are not as they were written
+	Refused                         int `json:",omitempty"` // envelopes that an import left out: they are not signed, or by another
 }
 
 // Export writes all that the archive holds, but what it holds under a lease for

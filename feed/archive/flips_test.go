@@ -127,7 +127,7 @@ func prose(url string, n int) store.Item {
 		said[i] = vocabulary[rng.IntN(len(vocabulary))]
 	}
 	text := strings.Join(said, " ")
-	return store.Item{Feed: url, Key: fmt.Sprint("guid:", n), Hash: [32]byte{byte(n), 7}, ContentType: "application/rss+xml", Trust: store.Trust(n % 4),
+	return store.Item{Feed: url, Key: fmt.Sprint("guid:", n), Hash: [32]byte{byte(n), 7}, ContentType: "application/rss+xml", Trust: store.Trust(n % 3),
 		Doc:       fmt.Appendf(nil, "<rss><channel><item><title>Number%d</title><description>%s</description></item></channel></rss>", n, text),
 		Published: time.Date(2026, 1, 1, n%24, 0, 0, 0, time.UTC), Received: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
 }

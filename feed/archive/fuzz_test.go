@@ -32,7 +32,7 @@ func FuzzImport(f *testing.F) {
 		f.Fatal(err)
 	}
 	fuzz.Hold(f, func(t *testing.T, lines []byte) {
-		held, err := a.Import(t.Context(), bytes.NewReader(pack.EncodeAll(lines, nil)))
+		held, err := a.Import(t.Context(), bytes.NewReader(pack.EncodeAll(lines, nil)), believing)
 		if err != nil && !errors.Is(err, archive.ErrExport) && held == (archive.Exported{}) {
 			t.Errorf("nothing was held, and it is not the file's fault: %v", err)
 		}

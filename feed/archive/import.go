@@ -21,18 +21,25 @@ const (
 	longestRecord = 512 << 20 // bytes that a file may make this program hold
 )
 
+// Prove reads an envelope by the keys of a feed, as its record has them. It returns
+// the items that stand in the envelope, as whose word they are to be believed, or
+// why the envelope is not to be kept at all.
+type Prove func(feed store.Feed, e store.Envelope) ([]store.Item, error)
+
 // Import merges an export into the archive: what is held already stays as it is,
-// so that the same file again changes nothing. It is believed as an archive is:
-// with the trust that it says, and its pins for feeds that are new here. Cursors
-// and lines of one's own only move forward. An import that fails or is interrupted
-// leaves what it did by then; doing it again completes it.
-func (a *Archive) Import(ctx context.Context, r io.Reader) (Exported, error) {
+// so that the same file again changes nothing. It is believed as an archive is, with
+// its pins for feeds that are new here, but for what it says that publishers signed:
+// an item becomes signed only by an envelope that proves it, in the words that
+// stand there, and until then is unconfirmed. Cursors and lines of one's own only
+// move forward. An import that fails or is interrupted leaves what it did by then;
+// doing it again completes it.
+func (a *Archive) Import(ctx context.Context, r io.Reader, prove Prove) (Exported, error) {
 	unpacked, err := zstd.NewReader(r, zstd.WithDecoderMaxMemory(longestRecord))
 	if err != nil {
 		return Exported{}, err
 	}
 	defer unpacked.Close()
-	in := &importing{a: a, ctx: ctx, lines: json.NewDecoder(unpacked), feeds: make(map[string]bool)}
+	in := &importing{a: a, ctx: ctx, lines: json.NewDecoder(unpacked), feeds: make(map[string]bool), prove: prove}
 	var first record
 	if err := in.lines.Decode(&first); err != nil || first.Kind != exportKind {
 		return Exported{}, fmt.Errorf("%w: it does not begin as one", ErrExport)
@@ -59,13 +66,15 @@ func (a *Archive) Import(ctx context.Context, r io.Reader) (Exported, error) {
 
 // importing is an import in progress.
 type importing struct {
-	a     *Archive
-	ctx   context.Context
-	lines *json.Decoder
-	feeds map[string]bool
-	batch store.Batch
-	bytes int
-	held  Exported
+	a      *Archive
+	ctx    context.Context
+	lines  *json.Decoder
+	feeds  map[string]bool
+	prove  Prove
+	batch  store.Batch
+	raised []store.Item // which envelopes of the batch prove
+	bytes  int          // of both
+	held   Exported
 }
 
 func (in *importing) take(r record) error {
@@ -76,18 +85,16 @@ func (in *importing) take(r record) error {
 		if !in.feeds[r.Item.Feed] {
 			return fmt.Errorf("%w: an item comes before its feed %.200q", ErrExport, r.Item.Feed)
 		}
-		in.batch.Items = append(in.batch.Items, *r.Item)
-		in.bytes += len(r.Item.Doc)
-		in.held.Items++
+		in.item(*r.Item)
 	case r.Envelope != nil:
 		if len(in.batch.Items) > 0 { // what it proves comes first
 			if err := in.flush(); err != nil {
 				return err
 			}
 		}
-		in.batch.Envelopes = append(in.batch.Envelopes, *r.Envelope)
-		in.bytes += len(r.Envelope.Wire)
-		in.held.Envelopes++
+		if err := in.envelope(*r.Envelope); err != nil {
+			return err
+		}
 	default:
 		in.held.Others++
 		return in.other(r)
@@ -99,10 +106,12 @@ func (in *importing) take(r record) error {
 }
 
 func (in *importing) flush() error {
-	b := in.batch
-	in.batch, in.bytes = store.Batch{}, 0
-	_, err := in.a.Apply(in.ctx, b)
-	return err
+	b, raised := in.batch, in.raised
+	in.batch, in.raised, in.bytes = store.Batch{}, nil, 0
+	if _, err := in.a.Apply(in.ctx, b); err != nil {
+		return err
+	}
+	return in.a.raise(in.ctx, raised)
 }
 
 // feed takes a feed's record if there is none: what is known here is newer, and a
