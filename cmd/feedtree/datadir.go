@@ -43,7 +43,12 @@ func openDataWith(path string, limits store.Limits) (_ *dataDir, err error) {
 		}
 		return nil, fmt.Errorf("locking %s: %w", d.lock.Name(), err)
 	}
-	if d.archive, err = archive.OpenWith(filepath.Join(path, archiveName), limits); err != nil {
+	bar := newBar(os.Stderr)
+	d.archive, err = archive.OpenShowing(filepath.Join(path, archiveName), limits, func(done float64) {
+		bar.show("bringing the archive to the present format", done)
+	})
+	bar.clear()
+	if err != nil {
 		_ = d.lock.Close()
 		return nil, err
 	}

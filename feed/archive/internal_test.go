@@ -61,10 +61,10 @@ func TestMigrate(t *testing.T) {
 	}
 	now := len(migrations)
 	broken := append(migrations[:now:now], step{sql: `ALTER TABLE settings ADD COLUMN extra TEXT`}, step{sql: `CREATE NONSENSE`})
-	if err := migrateBy(t.Context(), a.writer, broken); err == nil || version() != now {
+	if err := migrateBy(t.Context(), a.writer, broken, quiet); err == nil || version() != now {
 		t.Fatalf("a broken migration: %v, schema %d", err, version())
 	}
-	if err := migrateBy(t.Context(), a.writer, broken[:now+1]); err != nil || version() != now+1 {
+	if err := migrateBy(t.Context(), a.writer, broken[:now+1], quiet); err != nil || version() != now+1 {
 		t.Fatalf("the migration: %v, schema %d", err, version())
 	}
 	var value, extra any
@@ -82,7 +82,7 @@ func TestFileOfTheFirstSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	const url = "https://news.example/"
-	if err := migrateBy(t.Context(), old, migrations[:1]); err != nil {
+	if err := migrateBy(t.Context(), old, migrations[:1], quiet); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := old.Exec(`INSERT INTO feeds (url, grp, content_type, etag, last_modified, not_before, interval, moved, local, pin, pin_how, failure)

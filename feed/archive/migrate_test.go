@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -133,4 +134,22 @@ func TestMigrationThatFails(t *testing.T) {
 	}
 	inSQLite(t, path, `DROP TABLE items3`)
 	olderFile(t, open(t, path))
+}
+
+// Bringing a large file up to date tells how far it is, and other files say nothing.
+func TestMigrationShowsProgress(t *testing.T) {
+	path := unpacked(t, "schema1.db.gz")
+	for _, calls := range []int{4, 0} { // its items
+		var told []float64
+		a, err := archive.OpenShowing(path, store.Limits{}, func(done float64) { told = append(told, done) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != calls || calls > 0 && (told[0] <= 0 || told[calls-1] != 1) || !slices.IsSorted(told) {
+			t.Errorf("told %v", told)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

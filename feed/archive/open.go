@@ -43,10 +43,19 @@ func Open(path string) (*Archive, error) { return OpenWith(path, store.Limits{})
 
 // OpenWith opens the archive in the file at path, or makes it, and keeps it
 // within limits.
-func OpenWith(path string, limits store.Limits) (*Archive, error) { return openFile(path, limits, "") }
+func OpenWith(path string, limits store.Limits) (*Archive, error) {
+	return OpenShowing(path, limits, func(float64) {})
+}
+
+// OpenShowing opens like OpenWith, and tells progress how much is done of bringing
+// a file of an older version to the present schema, from 0 to 1: of a large one
+// that takes minutes. It says nothing of a file that needs none.
+func OpenShowing(path string, limits store.Limits, progress func(done float64)) (*Archive, error) {
+	return openFile(path, limits, "", progress)
+}
 
 // openFile opens an archive through the named VFS of SQLite, "" for its own.
-func openFile(path string, limits store.Limits, vfs string) (*Archive, error) {
+func openFile(path string, limits store.Limits, vfs string, progress func(float64)) (*Archive, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("archive %s: %w", path, err)
@@ -58,7 +67,7 @@ func openFile(path string, limits store.Limits, vfs string) (*Archive, error) {
 	if vfs != "" {
 		source += "&vfs=" + vfs
 	}
-	writer, err := openWriter(path, source)
+	writer, err := openWriter(path, source, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +157,7 @@ func checkHeader(path string) error {
 
 // openWriter opens the connection that writes, after it has satisfied itself
 // that the file is sound and ours, and brought it to the present schema.
-func openWriter(path, source string) (*sql.DB, error) {
+func openWriter(path, source string, progress func(float64)) (*sql.DB, error) {
 	ctx := context.Background()
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
@@ -156,11 +165,15 @@ func openWriter(path, source string) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
-	for _, step := range []func(context.Context, *sql.DB, string) error{checkSQLite, checkOurs, checkSound, startVacuum, startWAL, migrate} {
+	for _, step := range []func(context.Context, *sql.DB, string) error{checkSQLite, checkOurs, checkSound, startVacuum, startWAL} {
 		if err := step(ctx, db, path); err != nil {
 			db.Close()
 			return nil, err
 		}
+	}
+	if err := migrate(ctx, db, path, progress); err != nil {
+		db.Close()
+		return nil, err
 	}
 	return db, nil
 }

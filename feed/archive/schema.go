@@ -21,7 +21,7 @@ var migrations = []step{{sql: schema1}, {sql: schema2}, {sql: schema3, fill: fil
 // statements again.
 type step struct {
 	sql  string
-	fill func(ctx context.Context, tx *sql.Tx) error
+	fill func(ctx context.Context, tx *sql.Tx, progress func(float64)) error
 	end  string
 }
 
@@ -126,15 +126,15 @@ CREATE TABLE settings (
 ) STRICT;
 `
 
-func migrate(ctx context.Context, db *sql.DB, path string) error {
-	if err := migrateBy(ctx, db, migrations); err != nil {
+func migrate(ctx context.Context, db *sql.DB, path string, progress func(float64)) error {
+	if err := migrateBy(ctx, db, migrations, progress); err != nil {
 		return explain(path, fmt.Errorf("bringing it to schema %d: %w", len(migrations), err))
 	}
 	return nil
 }
 
 // migrateBy runs the steps that the file has not seen yet, in one transaction.
-func migrateBy(ctx context.Context, db *sql.DB, steps []step) error {
+func migrateBy(ctx context.Context, db *sql.DB, steps []step, progress func(float64)) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func migrateBy(ctx context.Context, db *sql.DB, steps []step) error {
 		return nil
 	}
 	for _, s := range steps[max(version, 0):] {
-		if err := s.run(ctx, tx); err != nil {
+		if err := s.run(ctx, tx, progress); err != nil {
 			return err
 		}
 	}
@@ -159,12 +159,12 @@ func migrateBy(ctx context.Context, db *sql.DB, steps []step) error {
 	return tx.Commit()
 }
 
-func (s step) run(ctx context.Context, tx *sql.Tx) error {
+func (s step) run(ctx context.Context, tx *sql.Tx, progress func(float64)) error {
 	if _, err := tx.ExecContext(ctx, s.sql); err != nil {
 		return err
 	}
 	if s.fill != nil {
-		if err := s.fill(ctx, tx); err != nil {
+		if err := s.fill(ctx, tx, progress); err != nil {
 			return err
 		}
 	}

@@ -83,13 +83,13 @@ var sums3 = []struct{ table, columns, row string }{
 	{"settings", settingColumns, "name = ?1"},
 }
 
-func fill3(ctx context.Context, tx *sql.Tx) error {
+func fill3(ctx context.Context, tx *sql.Tx, progress func(float64)) error {
 	for _, s := range sums3 {
 		if err := sumTable(ctx, tx, s.table, s.columns, s.row); err != nil {
 			return fmt.Errorf("checksums of %s: %w", s.table, err)
 		}
 	}
-	return packItems(ctx, tx)
+	return packItems(ctx, tx, progress)
 }
 
 func sumTable(ctx context.Context, tx *sql.Tx, table, columns, one string) error {
@@ -115,7 +115,11 @@ func sumTable(ctx context.Context, tx *sql.Tx, table, columns, one string) error
 }
 
 // packItems copies the items as the third schema has them.
-func packItems(ctx context.Context, tx *sql.Tx) error {
+func packItems(ctx context.Context, tx *sql.Tx, progress func(float64)) error {
+	var done, all float64
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM items`).Scan(&all); err != nil {
+		return err
+	}
 	rows, err := tx.QueryContext(ctx, `SELECT seen, feed, key, hash, trust, source, epoch, seq, published, received, content_type, current, doc
 		FROM items ORDER BY seen`)
 	if err != nil {
@@ -136,6 +140,8 @@ func packItems(ctx context.Context, tx *sql.Tx) error {
 		if failed != nil {
 			return
 		}
+		done++
+		progress(done / all)
 		l := leafOf2(row)
 		if _, failed = insert.ExecContext(ctx, l.insertion()...); failed == nil && l.current {
 			_, failed = index.ExecContext(ctx, l.item.Seen, l.words)
