@@ -159,6 +159,9 @@ func (h *host) Receive(now time.Duration, from overlay.ID, m *tree.Message) {
 		panic("sim: the event of a message changed on the way: what a message points to is shared and stays")
 	}
 	h.step(now, tree.Input{Kind: tree.Receive, From: from, Msg: m})
+	if h.world.reuses {
+		h.world.out.Spent = append(h.world.out.Spent, m)
+	}
 }
 
 func (h *host) Gone(now time.Duration, peer overlay.ID) {

@@ -74,6 +74,7 @@ type Trees struct {
 	out     tree.Outbox
 	next    []tree.Input  // what the application answers to the step at hand
 	busy    bool          // a step is being carried out
+	reuses  bool          // nobody but the two nodes sees a message
 	sized   *tree.Message // the message being sent, and its size
 	size    int
 	traffic [32]Traffic
@@ -116,7 +117,7 @@ func NewTrees(cfg TreesConfig) *Trees {
 	if cfg.Unreachable != nil {
 		cfg.Net.Undialable = cfg.Unreachable
 	}
-	w := &Trees{cfg: cfg, odd: map[overlay.ID]*host{}, sides: map[overlay.ID]int{}, ledgers: map[multicast.Group]*ledger{}}
+	w := &Trees{reuses: cfg.Net.Trace == nil && cfg.Lie == nil && cfg.Dropper == nil, cfg: cfg, odd: map[overlay.ID]*host{}, sides: map[overlay.ID]int{}, ledgers: map[multicast.Group]*ledger{}}
 	cfg.Net.Measure = w.measure
 	w.Net = oversim.New(cfg.Net)
 	for i := range cfg.Nodes {

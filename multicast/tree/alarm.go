@@ -16,8 +16,16 @@ type alarm struct {
 }
 
 type alarms struct {
-	heap   []*alarm
+	heap   []ringing
 	serial uint64
+}
+
+// ringing is an alarm in the heap. What orders it stands here too: most alarms
+// are moved far more often than they ring.
+type ringing struct {
+	at     time.Duration
+	serial uint64
+	alarm  *alarm
 }
 
 func (a *alarms) init(al *alarm) {
@@ -27,19 +35,23 @@ func (a *alarms) init(al *alarm) {
 
 // set moves an alarm to a time; never takes it out.
 func (a *alarms) set(al *alarm, at time.Duration) {
-	al.at = at
 	switch {
+	case al.pos >= 0 && al.at == at:
 	case at == never && al.pos >= 0:
 		a.remove(al)
 	case at == never:
 	case al.pos < 0:
 		al.pos = len(a.heap)
-		a.heap = append(a.heap, al)
+		a.heap = append(a.heap, ringing{at, al.serial, al})
 		a.up(al.pos)
-	default:
+	case at > al.at:
+		a.heap[al.pos].at = at
 		a.down(al.pos)
+	default:
+		a.heap[al.pos].at = at
 		a.up(al.pos)
 	}
+	al.at = at
 }
 
 func (a *alarms) next() time.Duration {
@@ -54,53 +66,54 @@ func (a *alarms) due(now time.Duration) *alarm {
 	if a.next() > now {
 		return nil
 	}
-	al := a.heap[0]
+	al := a.heap[0].alarm
 	a.remove(al)
 	return al
 }
 
 func (a *alarms) remove(al *alarm) {
 	i, last := al.pos, len(a.heap)-1
-	a.swap(i, last)
-	a.heap[last] = nil
+	moved := a.heap[last]
+	a.heap[last] = ringing{}
 	a.heap = a.heap[:last]
 	al.pos = -1
 	if i < last {
+		a.put(i, moved)
 		a.down(i)
 		a.up(i)
 	}
 }
 
-func (a *alarms) less(i, j int) bool {
-	x, y := a.heap[i], a.heap[j]
-	return x.at < y.at || x.at == y.at && x.serial < y.serial
+func (a *alarms) put(i int, r ringing) {
+	a.heap[i] = r
+	r.alarm.pos = i
 }
 
-func (a *alarms) swap(i, j int) {
-	a.heap[i], a.heap[j] = a.heap[j], a.heap[i]
-	a.heap[i].pos, a.heap[j].pos = i, j
+func (r *ringing) before(o *ringing) bool {
+	return r.at < o.at || r.at == o.at && r.serial < o.serial
 }
 
 func (a *alarms) up(i int) {
-	for i > 0 && a.less(i, (i-1)/2) {
-		a.swap(i, (i-1)/2)
+	r := a.heap[i]
+	for i > 0 && r.before(&a.heap[(i-1)/2]) {
+		a.put(i, a.heap[(i-1)/2])
 		i = (i - 1) / 2
 	}
+	a.put(i, r)
 }
 
 func (a *alarms) down(i int) {
+	r := a.heap[i]
 	for {
 		child := 2*i + 1
-		if child >= len(a.heap) {
-			return
-		}
-		if child+1 < len(a.heap) && a.less(child+1, child) {
+		if child+1 < len(a.heap) && a.heap[child+1].before(&a.heap[child]) {
 			child++
 		}
-		if !a.less(child, i) {
-			return
+		if child >= len(a.heap) || !a.heap[child].before(&r) {
+			break
 		}
-		a.swap(i, child)
+		a.put(i, a.heap[child])
 		i = child
 	}
+	a.put(i, r)
 }

@@ -34,6 +34,7 @@ const (
 	roomCounts   = 3 // places that one asked for counts for: all hear of a free node at once
 	offerPeers   = 8
 	poolMost     = 96
+	poolUsual    = 40
 )
 
 // tune is a group's search for a better parent.

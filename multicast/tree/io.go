@@ -53,8 +53,23 @@ type Outbox struct {
 	Kept       []multicast.Event // events to hold durably under a lease, this node being near the root
 	Notices    []Notice
 
+	// Spent are messages that nobody will read any more, for the caller to put back
+	// if it knows. They are used again.
+	Spent []*Message
+
 	groups []*group // touched by the step at hand
 	pairs  []*pair
+}
+
+// message returns one to be written over.
+func (o *Outbox) message() *Message {
+	last := len(o.Spent) - 1
+	if last < 0 {
+		return &Message{}
+	}
+	m := o.Spent[last]
+	o.Spent = o.Spent[:last]
+	return m
 }
 
 // Send is a message to put on the way. If To is not connected it is dialled;

@@ -164,10 +164,10 @@ func (n *Node) settle() {
 	for i := 0; i < len(out.pairs); i++ {
 		p := out.pairs[i]
 		p.touch = false
-		if n.pairs.find(p.id) == p {
-			n.alarms.set(&p.alarm, p.when())
-		} else {
+		if p.over {
 			n.alarms.set(&p.alarm, never)
+		} else {
+			n.alarms.set(&p.alarm, p.when())
 		}
 	}
 	clear(out.groups)
@@ -202,7 +202,10 @@ func (n *Node) send(to overlay.ID, m *Message) {
 	if to == n.self {
 		panic("tree: message to self")
 	}
-	n.step.out.Sends = append(n.step.out.Sends, Send{To: to, Msg: m})
+	o := n.step.out
+	own := o.message()
+	*own = *m
+	o.Sends = append(o.Sends, Send{To: to, Msg: own})
 }
 
 func (n *Node) notice(no Notice) { n.step.out.Notices = append(n.step.out.Notices, no) }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -30,6 +29,7 @@ type pair struct {
 	doubted  time.Duration // when it was last asked for what it says differently
 	alarm    alarm
 	touch    bool
+	over     bool // nothing is left in common
 }
 
 // tie counts the edges and lazy links of one group between the two.
@@ -60,29 +60,44 @@ func (p *pair) knows(g *group, heads []multicast.Stamp) bool {
 	return false
 }
 
-// pairs are a node's, by ID.
-type pairs []*pair
-
-func (ps pairs) place(id overlay.ID) (int, bool) {
-	return slices.BinarySearchFunc(ps, id, func(p *pair, id overlay.ID) int { return strings.Compare(string(p.id), string(id)) })
+// pairs are a node's, by a short form of their IDs: whatever a node does
+// begins with finding one.
+type pairs struct {
+	shorts []uint32
+	all    []*pair
 }
 
-func (ps pairs) find(id overlay.ID) *pair {
+// place is where the pair of an ID stands, or is to stand.
+func (ps *pairs) place(id overlay.ID) (int, bool) {
+	want := short(id)
+	i, _ := slices.BinarySearch(ps.shorts, want)
+	for ; i < len(ps.shorts) && ps.shorts[i] == want; i++ {
+		if ps.all[i].id == id {
+			return i, true
+		}
+	}
+	return i, false
+}
+
+func (ps *pairs) find(id overlay.ID) *pair {
 	if i, ok := ps.place(id); ok {
-		return ps[i]
+		return ps.all[i]
 	}
 	return nil
 }
 
 func (ps *pairs) add(p *pair) {
 	i, _ := ps.place(p.id)
-	*ps = slices.Insert(*ps, i, p)
+	ps.shorts = slices.Insert(ps.shorts, i, short(p.id))
+	ps.all = slices.Insert(ps.all, i, p)
 }
 
-func (ps *pairs) drop(id overlay.ID) {
-	if i, ok := ps.place(id); ok {
-		*ps = slices.Delete(*ps, i, i+1)
+func (ps *pairs) drop(p *pair) {
+	if i, ok := ps.place(p.id); ok {
+		ps.shorts = slices.Delete(ps.shorts, i, i+1)
+		ps.all = slices.Delete(ps.all, i, i+1)
 	}
+	p.over = true
 }
 
 func (p *pair) when() time.Duration {
@@ -140,7 +155,7 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
 // neighbours, the longer, so that what a node spends on them stays the same; and
 // a lazy link is one of several and watched less.
 func (n *Node) silence(p *pair) time.Duration {
-	wait := max(n.cfg.KeepAlive, time.Duration(len(n.pairs)-fewPairs)*pairShare)
+	wait := max(n.cfg.KeepAlive, time.Duration(len(n.pairs.all)-fewPairs)*pairShare)
 	for _, t := range p.ties {
 		if t.g.near(p.id) {
 			return wait
@@ -166,7 +181,7 @@ func (n *Node) untie(id overlay.ID, g *group, digest uint64) {
 			p.forgetTell(g)
 		}
 		if len(p.ties) == 0 {
-			n.pairs.drop(id)
+			n.pairs.drop(p)
 		}
 		return
 	}

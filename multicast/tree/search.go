@@ -59,6 +59,9 @@ func (s *search) add(c candidate) {
 			return
 		}
 	}
+	if s.pool == nil {
+		s.pool = make([]candidate, 0, poolUsual)
+	}
 	if len(s.pool) < poolMost {
 		s.pool = append(s.pool, c)
 	}
