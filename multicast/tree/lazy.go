@@ -87,7 +87,7 @@ func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
 		return
 	}
 	origin := m.Peers[0]
-	mayEnd := n.mayLink(g, origin)
+	mayEnd := n.couldLink(g, origin)
 	if mayEnd && m.Hops <= walkAccept {
 		n.send(origin, &Message{Type: Link, Group: g.id, Path: g.place.path})
 		return
@@ -101,8 +101,20 @@ func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
 	}
 }
 
-func (n *Node) mayLink(g *group, id overlay.ID) bool {
-	return g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < n.cfg.Lazy+n.cfg.Lazy/2
+func (n *Node) couldLink(g *group, id overlay.ID) bool {
+	return g.member && !g.near(id) && !g.isLazy(id)
+}
+
+// lazyMost is how many lazy links a member accepts. It seeks fewer.
+func (n *Node) lazyMost() int { return n.cfg.Lazy + n.cfg.Lazy/2 }
+
+// makeLink makes room for a lazy link: of a member that has many each is one of many,
+// and who seeks one is short of them. Who loses the link has as many on average,
+// or seeks another one.
+func (n *Node) makeLink(g *group) {
+	if l := g.links.lazy; len(l) >= n.lazyMost() {
+		n.dropLazy(g, l[n.rng.IntN(len(l))], true)
+	}
 }
 
 // onLink answers a member that a walk ended at. Who shares this node's parent
@@ -113,10 +125,11 @@ func (n *Node) onLink(g *group, from overlay.ID, m *Message) {
 	sibling := len(m.Path) > 1 && m.Path[len(m.Path)-1] == g.place.parent && int(g.size()) > 2*n.cfg.Children
 	switch {
 	case g.isLazy(from):
-	case !n.mayLink(g, from) || sibling:
+	case !n.couldLink(g, from) || sibling:
 		n.send(from, &Message{Type: Unlink, Group: g.id})
 		return
 	default:
+		n.makeLink(g)
 		n.addLazy(g, from)
 	}
 	n.send(from, &Message{Type: Linked, Group: g.id})
@@ -126,10 +139,11 @@ func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
 	if g.isLazy(from) {
 		return
 	}
-	if !n.mayLink(g, from) {
+	if !n.couldLink(g, from) {
 		n.send(from, &Message{Type: Unlink, Group: g.id})
 		return
 	}
+	n.makeLink(g)
 	n.addLazy(g, from)
 }
 
