@@ -68,6 +68,8 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		return 0
 	case len(g.links.children) >= n.cfg.Children-n.spare() || n.held >= n.allChildren():
 		return Full
+	case m.Flags&Better != 0 && n.held >= n.fairChildren():
+		return Full // it has a place; this node has work enough
 	}
 	return 0
 }
@@ -161,7 +163,7 @@ func (n *Node) sendPath(g *group, c *child, path []overlay.ID, stands []Standing
 // worthTelling reports whether the delay to here, or the size of the tree,
 // changed so much that the nodes below should hear of it.
 func (n *Node) worthTelling(g *group) bool {
-	if size := g.size(); size > 2*g.place.sized || size < g.place.sized/2 {
+	if size := g.size(); diff(size, g.place.sized) > sizeFew+g.place.sized/sizePart {
 		return true
 	}
 	d := (n.delay(g) - g.place.passed).Abs()

@@ -18,8 +18,9 @@ import (
 // pause before the next.
 
 const (
-	gainLeast    = time.Millisecond // a move that gains less is not worth it
-	gainPart     = 64               // nor one that gains less than this part of the delay
+	gainLeast    = time.Millisecond     // a move that gains less is not worth it
+	gainPart     = 64                   // nor one that gains less than this part of the delay
+	deepCost     = 5 * time.Millisecond // what a hop too many may cost beside a quarter of the delay
 	searchEvery  = 5 * time.Second
 	searchSlow   = 6 // doublings of the pause, at most
 	searchAstray = 3 // of a node whose place is plainly bad
@@ -94,6 +95,8 @@ func (n *Node) tuneDue(g *group) {
 		n.searchOn(g)
 	case g.place.parent == "" || g.place.top:
 		t.at = 0
+	case n.inTheWay(g):
+		n.standBack(g)
 	case len(g.place.path) == 1 && int(g.size()) <= n.cfg.Children:
 		t.at = n.step.now + n.jitter(searchEvery<<searchSlow, 0.5) // a star has no better place
 	case !g.place.attached || g.seek.on || len(g.place.stands) == 0:
@@ -103,6 +106,22 @@ func (n *Node) tuneDue(g *group) {
 	default:
 		n.startSearch(g)
 	}
+}
+
+// inTheWay reports whether this node hangs in a small tree only because a route to
+// the root led through it: its children do without.
+func (n *Node) inTheWay(g *group) bool {
+	return !g.member && !g.seek.on && g.place.attached && len(g.links.children) > 0 && int(g.size()) <= 2*n.cfg.Children
+}
+
+// standBack sends the children to the top, which names those below it if it is
+// full. They keep their place here until they have another, and this node leaves
+// when none is left.
+func (n *Node) standBack(g *group) {
+	for i := range g.links.children {
+		n.dismiss(g, i, Moved, g.place.path[0], g.place.parent)
+	}
+	n.tuned(g, false)
 }
 
 func (n *Node) startSearch(g *group) {
@@ -150,15 +169,18 @@ func (n *Node) through(c *candidate) time.Duration {
 // enough is the delay that a move has to get below.
 func (n *Node) enough(g *group) time.Duration {
 	d := n.delay(g)
-	if n.tooDeep(g) {
-		return d + d/4
+	if over := n.overDeep(g); over > 0 {
+		return d + time.Duration(over)*(d/4+deepCost)
 	}
 	return d - max(gainLeast, d/gainPart)
 }
 
-func (n *Node) tooDeep(g *group) bool {
-	return len(g.place.path)+int(g.height()) > n.depthLimit(g)
+// overDeep is by how many hops this node or who is below it is too deep.
+func (n *Node) overDeep(g *group) int {
+	return max(len(g.place.path)+int(g.height())-n.depthLimit(g), 0)
 }
+
+func (n *Node) tooDeep(g *group) bool { return n.overDeep(g) > 0 }
 
 // astray reports whether the way here is much longer than it need be.
 func (n *Node) astray(g *group) bool {

@@ -1,6 +1,8 @@
 package tree_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -89,5 +91,42 @@ func TestASiblingHasWhatTheDeadParentDidNotForward(t *testing.T) {
 	s.receive("sibling", tree.Message{Type: tree.Data, Group: group, Via: multicast.ViaLazy, Event: event(2)})
 	if len(s.out.Deliveries) != 1 {
 		t.Fatalf("%d deliveries", len(s.out.Deliveries))
+	}
+}
+
+// Where everybody has as many links as it takes, who comes late still finds some: one that
+// holds many gives one of them up for it, and goes on holding as many.
+func TestALinkIsGivenUpForWhoSeeksOne(t *testing.T) {
+	s := alone(t, tree.Config{Lazy: 8}, &chart{hop: "parent"})
+	s.below("parent")
+	for i := range 12 {
+		s.link(overlay.ID(fmt.Sprint("member ", i)))
+	}
+	s.receive("parent", tree.Message{Type: tree.Walk, Group: group, Hops: 2, Peers: []overlay.ID{"late"}})
+	s.one("late", tree.Link)
+	s.link("late")
+	var lost []overlay.ID
+	for _, send := range s.out.Sends {
+		if send.Msg.Type == tree.Unlink {
+			lost = append(lost, send.To)
+		}
+	}
+	st, _ := s.n.Status(group)
+	if len(lost) != 1 || len(st.Lazy) != 12 || !slices.Contains(st.Lazy, "late") || slices.Contains(st.Lazy, lost[0]) {
+		t.Errorf("given up: %v; held: %v", lost, st.Lazy)
+	}
+}
+
+// A member that has no place yet wants no links, as there is nobody. As soon as it has one
+// it seeks them.
+func TestLinksAreSoughtOnceThereIsATree(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	edge := s.one("parent", tree.Join).Edge
+	s.pass(1900 * time.Millisecond)
+	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: edge, Ver: 1,
+		Path: []overlay.ID{"parent"}, Posts: []tree.Standing{{Weight: 1000, At: at(1)}}})
+	if n := s.walks(time.Second); n == 0 {
+		t.Error("no walk within a second of finding a tree of a thousand")
 	}
 }

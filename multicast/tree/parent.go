@@ -54,8 +54,9 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	g.fresh = false
 	n.retryGaps(g)
 	n.meet(g, m.Peers)
-	if g.member && g.links.walkAt == 0 {
-		g.links.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
+	if l := &g.links; g.member && (l.walkAt == 0 || l.pause == walkFew) { // without a tree it wanted no links
+		l.pause = walkFrom
+		l.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
 	}
 }
 

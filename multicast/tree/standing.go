@@ -55,11 +55,24 @@ func (n *Node) allChildren() int {
 	return fewChildren + 2*n.member
 }
 
+// fairChildren is how many of them it takes for no more than a better delay. Whoever
+// serves one feed to the full serves no other so, and what nodes send is even.
+func (n *Node) fairChildren() int {
+	if n.cfg.AllChildren > 0 {
+		return n.cfg.AllChildren
+	}
+	return max(n.cfg.Children, n.member+n.member/2)
+}
+
 func (n *Node) room(g *group) uint8 {
 	if n.cfg.Leaf || n.cfg.Sparing {
 		return 0
 	}
-	free := min(n.cfg.Children-n.spare()-len(g.links.children), n.allChildren()-n.held)
+	left := n.fairChildren() - n.held
+	if left <= 0 && n.held < n.allChildren() {
+		left = 1 // for who has no place at all
+	}
+	free := min(n.cfg.Children-n.spare()-len(g.links.children), left)
 	return uint8(min(max(free, 0), 255))
 }
 
@@ -103,6 +116,8 @@ func (n *Node) depthLimit(g *group) int {
 const (
 	loadWait = time.Second
 	loadPart = 8
+	sizePart = 4 // the same of the size of the tree, which all are told,
+	sizeFew  = 4 // beside so few nodes
 )
 
 // reckon plans to tell the parent what changed below.
