@@ -118,7 +118,7 @@ func (b *bargain) sendAway(c *child) (to overlay.ID, change float64, ok bool) {
 	if b.self.Room > 0 && b.depth+2+int(c.stand.Height) <= b.most {
 		to, change, ok = b.from, cost(b.now+c.stand.At.RTT(b.self.At)/2+hopCost), true
 	}
-	if b.old == "" || above || b.oldAt.Weight == 0 {
+	if b.old == "" || above || b.oldAt.Weight == 0 || c.stand.Height > b.self.Height { // there it might be too deep
 		return to, change, ok
 	}
 	there := cost(b.oldAt.Delay + c.stand.At.RTT(b.oldAt.At)/2 + hopCost)

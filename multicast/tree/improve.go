@@ -21,7 +21,7 @@ const (
 	gainLeast    = time.Millisecond     // a move that gains less is not worth it
 	gainPart     = 64                   // nor one that gains less than this part of the delay
 	deepCost     = 5 * time.Millisecond // what a hop too many may cost beside a quarter of the delay
-	searchEvery  = 5 * time.Second
+	searchEvery  = 3 * time.Second
 	searchSlow   = 6 // doublings of the pause, at most
 	searchAstray = 3 // of a node whose place is plainly bad
 	probeRounds  = 3
@@ -31,7 +31,7 @@ const (
 	probeChance  = 2 // candidates probed by chance, so that estimates do not blind
 	probeBest    = 3 // and the best by estimate
 	tryMoves     = 3
-	coinSlope    = 8
+	coinSlope    = 16
 	roomCounts   = 3 // places that one asked for counts for: all hear of a free node at once
 	offerPeers   = 8
 	poolMost     = 96
@@ -42,6 +42,7 @@ const (
 type tune struct {
 	at   time.Duration // the next search, or the end of waiting in this one
 	slow uint8         // searches in a row that found nothing
+	star bool          // none is planned: the tree was a star
 	s    *search       // the one under way
 }
 
@@ -82,9 +83,39 @@ func (n *Node) tuned(g *group, better bool) {
 	default:
 		t.slow = min(t.slow+1, searchSlow)
 	}
-	t.s = nil
+	t.s, t.star = nil, false
 	t.at = n.step.now + n.jitter(searchEvery<<t.slow, 0.5)
 	n.touch(g)
+}
+
+// hurry brings the next search forward when what the parent tells makes this
+// node's place a plainly bad one.
+func (n *Node) hurry(g *group) {
+	t := &g.tune
+	switch {
+	case t.s != nil || g.seek.on || g.place.parent == "":
+		return
+	case t.star:
+		t.star = n.isStar(g)
+		if t.star {
+			return
+		}
+		t.slow = 0
+	case n.tooDeep(g):
+		t.slow = 0
+	case n.astray(g):
+		t.slow = min(t.slow, searchAstray)
+	default:
+		return
+	}
+	t.at = min(orNever(t.at), n.step.now+n.jitter(searchEvery<<t.slow, 0.5))
+	n.touch(g)
+}
+
+// isStar reports whether no place is better than this one: right below the top of a
+// tree that is no larger than the top's children.
+func (n *Node) isStar(g *group) bool {
+	return len(g.place.path) == 1 && int(g.size()) <= n.cfg.Children
 }
 
 // tuneDue begins a search or ends its waiting.
@@ -97,8 +128,8 @@ func (n *Node) tuneDue(g *group) {
 		t.at = 0
 	case n.inTheWay(g):
 		n.standBack(g)
-	case len(g.place.path) == 1 && int(g.size()) <= n.cfg.Children:
-		t.at = n.step.now + n.jitter(searchEvery<<searchSlow, 0.5) // a star has no better place
+	case n.isStar(g):
+		t.at, t.star = 0, true
 	case !g.place.attached || g.seek.on || len(g.place.stands) == 0:
 		t.at = n.step.now + n.jitter(searchEvery, 0.5)
 	case !n.tooDeep(g) && !n.astray(g) && !n.search.take(n.step.now):

@@ -241,3 +241,34 @@ func TestAWayThatDoesNotEndWithTheParentIsNone(t *testing.T) {
 		}
 	}
 }
+
+// Who joined right below the top of a small tree looks for no other place. It does once the
+// tree is large, or has another top: else it would be left where it is for ever.
+func TestAStarThatGrowsIsSearched(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	edge := s.one("parent", tree.Join).Edge
+	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: edge, Ver: 1, Path: []overlay.ID{"parent"},
+		Posts: []tree.Standing{{Weight: 10, At: at(1)}}})
+	s.link("member")
+	probes := func(d time.Duration) (n int) {
+		for end := s.now + d; s.now < end; {
+			s.pass(time.Second)
+			n += len(s.sent("member", tree.Probe)) + len(s.sent("parent", tree.Probe)) + len(s.sent("top", tree.Probe))
+			for _, id := range []overlay.ID{"parent", "member"} {
+				for _, m := range s.sent(id, tree.Ping) {
+					s.receive(id, tree.Message{Type: tree.Pong, Digest: m.Digest, Paths: m.Paths, Known: m.Known})
+				}
+			}
+		}
+		return n
+	}
+	if n := probes(time.Minute); n != 0 {
+		t.Errorf("%d probes in a star", n)
+	}
+	s.receive("parent", tree.Message{Type: tree.Path, Group: group, Edge: edge, Ver: 2, Path: []overlay.ID{"top", "parent"},
+		Posts: []tree.Standing{{Weight: 1000, At: at(1)}, {Delay: 100 * time.Millisecond, Weight: 10, At: at(1)}}})
+	if n := probes(10 * time.Second); n == 0 {
+		t.Error("no probe within ten seconds of hearing that the tree is large")
+	}
+}

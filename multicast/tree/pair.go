@@ -152,11 +152,10 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
 }
 
 // silence is how long a neighbour may be silent before it is pinged. The more
-// parents and children there are, the longer, so that what a node spends on them
-// stays the same; a lazy link is one of several and watched less.
+// neighbours, the longer, so that what a node spends on them stays the same; and
+// a lazy link is one of several and watched less.
 func (n *Node) silence(p *pair) time.Duration {
-	edges := min(len(n.pairs.all), n.held+len(n.order))
-	wait := max(n.cfg.KeepAlive, time.Duration(edges-fewPairs)*pairShare)
+	wait := max(n.cfg.KeepAlive, time.Duration(len(n.pairs.all)-fewPairs)*pairShare)
 	for _, t := range p.ties {
 		if t.g.near(p.id) {
 			return wait

@@ -169,6 +169,7 @@ func (n *Node) onPath(g *group, from overlay.ID, m *Message) {
 	attached := m.Flags&Detached == 0
 	same := attached == p.attached && slices.Equal(m.Path, p.path)
 	p.path, p.attached, p.stands = m.Path, attached, standsOf(m)
+	n.hurry(g)
 	if !same || n.worthTelling(g) {
 		n.announce(g)
 	}
