@@ -48,7 +48,9 @@
 // coordinate. Every node looks for a better parent now and then (improve.go); a
 // full one makes room for a joiner if the delays of all concerned, each counted
 // by the nodes below it, add up to less (displace.go). One of its 16 places is
-// kept for such swaps, so that nobody is without a parent while they last.
+// kept for such swaps, so that nobody is without a parent while they last. Who serves
+// one group to the full adopts in others only who has no place, so that what nodes
+// send is even.
 // What is told is hearsay: it proposes whom to ask; round trips are measured.
 //
 // # Edges
