@@ -42,6 +42,7 @@
 //	/opml               follows the feeds of a list: the file of a form, in the field
 //	                    "file", or the whole body
 //	/volunteer          polls for others if the parameter on is 1, not if it is 0
+//	/pin                pins the feed of url to the root keys of a fingerprint; with forget=1 to none
 //	/limits             the most in an hour for others: requests, megabytes; 0 is no limit
 //
 // Programs have as JSON what the page shows:

@@ -34,6 +34,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"pageOf":    pageOf,
 	"itemOf":    itemPage,
 	"wayOf":     waySays,
+	"pin":       pinOf,
 	"words":     inWords,
 	"readers":   Readers,
 	"name":      nameOf,

@@ -33,6 +33,7 @@ func (p *Proxy) newRoutes() map[string]route {
 		"/subscribe":     {post: p.change(formFields, p.subscribe)},
 		"/unsubscribe":   {post: p.change(formFields, p.unsubscribe)},
 		"/volunteer":     {post: p.change(formFields, p.volunteer)},
+		"/pin":           {post: p.change(formFields, p.pinByForm)},
 		"/limits":        {post: p.change(formFields, p.limit)},
 	}
 }
