@@ -168,6 +168,7 @@ func (d *desk) missing(n multicast.Notice) {
 	within, apart, earliest := t/2, t, ch.sched.Earliest()
 	switch {
 	case ch.standing.policy.Load().names(signing.PublicKey(n.Stamp.Source)):
+		ch.fresh.gaps.missed(n, time.Now())
 		within, apart, earliest = min(2*time.Second, t/2), t/2, ch.work.barred
 	case ch.work.askAt != 0:
 		return // another draw would only come earlier

@@ -87,6 +87,10 @@
 // one counts, and that it does not follow the other shows as something missing, for
 // which the origin is asked.
 //
+// What no node has is asked for at the origin, whose document holds items and no head
+// of a line: [FeedStatus.Gaps] says which events are missing, and whether the origin
+// answered since. Such a gap is closed by items, not by proof.
+//
 // [FeedStatus.FreshAsOf] is up to when nothing is missing: the time of the
 // publisher's latest word, if all that it says precedes it is held here.
 //

@@ -14,6 +14,7 @@ import (
 type freshness struct {
 	asOf   time.Time // its latest word up to which the line is whole here
 	silent time.Time // since when it breaks its promise; zero: it does not
+	gaps   gaps
 }
 
 // heard notes a word of the publisher.

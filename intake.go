@@ -272,6 +272,7 @@ func (d *desk) heard(all []heard, added map[string][]time.Time) {
 		if ch == nil {
 			continue
 		}
+		ch.fresh.gaps.came(h.env)
 		if h.env.Kind == signing.Event {
 			ch.count.events++
 		} else {

@@ -75,6 +75,7 @@ type FeedStatus struct {
 	Reason    string            `json:"reason"`  // and for programs, if it is the origin: "DNS", "status 503", …
 	Refused   map[string]uint64 `json:"refused"` // events refused, by reason
 	Forks     []Fork            `json:"forks"`   // who is proved to have said two things at one place
+	Gaps      []Gap             `json:"gaps"`    // parts of the publisher's line that no node had, since the start
 }
 
 // Role is what a node does for a feed.
@@ -171,7 +172,7 @@ func (d *desk) describe(ch *channel) FeedStatus {
 		LastEvent: ch.count.lastEvent, LastFetch: rec.Fetched, Read: rec.Read,
 		Live: ch.sched.Live(now), Local: rec.Local, Failure: rec.Failure, Refused: ch.standing.refused.All(),
 		Forks: ch.standing.reports(), FreshAsOf: ch.freshAsOf(), SilentSince: ch.fresh.silent,
-		Children: []string{},
+		Children: []string{}, Gaps: ch.fresh.gaps.report(rec.Fetched, time.Now()),
 	}
 	trouble := stateOf(rec).Trouble
 	s.Reason = trouble.Reason

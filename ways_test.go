@@ -2,6 +2,7 @@ package feedtree_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,5 +71,41 @@ func TestAnItemTellsHowItCame(t *testing.T) {
 	again := startNode(t, o, still)
 	if w := ways(again); len(w) != 8 || w[0] != before[0] {
 		t.Errorf("after a restart: %+v", w)
+	}
+}
+
+// Issue: gaps recovered at last over HTTP. A document carries no head of the line, so the
+// status says what that closes: not the line, until the events themselves come.
+func TestAGapThatHTTPFilledIsNotProvedClosed(t *testing.T) {
+	t.Parallel()
+	o, id := newSecureOrigin(t), identity(t)
+	url := o.url("/feed.xml")
+	o.set("/feed.xml", page{body: document(announcing(id, url), "0")})
+	n := startNode(t, o, func(c *feedtree.Config) { c.Polling.Off, c.Polling.Min = true, time.Hour })
+	s := subscribe(t, n, url)
+	got := collect(t, s)
+	line := signing.Line{}.Bump(time.Now())
+	var lost []*signing.Envelope
+	for _, guid := range []string{"a", "b"} {
+		env, next := news(t, id, line, url, time.Now(), guid)
+		lost, line = append(lost, env), next
+	}
+	o.set("/feed.xml", page{body: document(announcing(id, url), "b", "a", "0")})
+	n.Notice(multicast.Notice{Kind: multicast.Missing, Group: multicast.GroupOf(url), From: 1, To: 2,
+		Stamp: multicast.Stamp{Source: multicast.Source(id.Public()), Epoch: line.Epoch, Seq: 3}})
+	eventually(t, "the site's items", func() bool { return got.got()["a"] == 1 && got.got()["b"] == 1 })
+	eventually(t, "the site has answered", func() bool { g := s.Status().Gaps; return len(g) == 1 && g[0].Asked != nil })
+	if g := s.Status().Gaps[0]; g.From != 1 || g.To != 2 || g.Source != id.Public().Fingerprint().String() || !strings.Contains(g.Sentence, "cannot prove") {
+		t.Errorf("%+v", g)
+	}
+	n.DeliverBy(lost[0], multicast.ViaTree, "neighbour", 0)
+	eventually(t, "one of them", func() bool { g := s.Status().Gaps; return len(g) == 1 && g[0].From == 2 })
+	n.DeliverBy(lost[1], multicast.ViaTree, "neighbour", 0)
+	eventually(t, "both", func() bool { return len(s.Status().Gaps) == 0 })
+	volunteer := identity(t) // anybody can leave holes in a line of his own
+	n.Notice(multicast.Notice{Kind: multicast.Missing, Group: multicast.GroupOf(url), From: 1, To: 2,
+		Stamp: multicast.Stamp{Source: multicast.Source(volunteer.Public()), Epoch: 1, Seq: 3}})
+	if g := s.Status().Gaps; len(g) != 0 {
+		t.Errorf("a volunteer's: %+v", g)
 	}
 }
