@@ -80,7 +80,8 @@ func TestHealthNeedsNoName(t *testing.T) {
 
 func TestNothingElse(t *testing.T) {
 	p := newProxy(newFakeNode(), Config{}, newClock().now)
-	for _, target := range []string{"/x", "/feeds", "/page.html", "/api", "/..", "//"} {
+	for _, target := range []string{"/x", "/feeds", "/page.html", "/api", "/..", "//",
+		"/../../etc/passwd", "/page.css/../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd", "/..\\..\\x", "/page.css%00", "/./page.css", "/show/../../x", "/item/../page.css"} {
 		if w := get(p, target); w.Code != 404 {
 			t.Errorf("%s: %d", target, w.Code)
 		}
