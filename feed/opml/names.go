@@ -65,6 +65,17 @@ func indexFold(s, lower string) int {
 	return -1
 }
 
+// legal puts U+FFFD in the place of what no XML document may hold, and a reference
+// can name all the same: it could not be written as it was read.
+func legal(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
+			return '\ufffd'
+		}
+		return r
+	}, s)
+}
+
 // isName reports what XML takes for the name of an attribute, of ASCII, with at
 // most one prefix.
 func isName(s string) bool {

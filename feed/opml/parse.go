@@ -155,7 +155,7 @@ func (p *parser) end(name string) {
 		p.closeTo(0)
 		p.ended = true
 	case name == p.within:
-		p.head(name, strings.TrimSpace(p.inside.String()))
+		p.head(name, strings.TrimSpace(legal(p.inside.String())))
 		p.within = ""
 	}
 }
@@ -208,7 +208,7 @@ func (p *parser) attrs(raw string, more bool) []Attr {
 		case taken || len(list) == maxAttrs || !isName(name):
 			p.defect("attributes that are none, or twice the same")
 		default:
-			list = append(list, Attr{name, string(value)})
+			list = append(list, Attr{name, legal(string(value))})
 		}
 	}
 	return list
