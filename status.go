@@ -28,6 +28,8 @@ type Status struct {
 	Spending     kad.Spending `json:"spending"`
 	Health       Health       `json:"health"`
 
+	Neighbours []Neighbour `json:"neighbours"` // the nodes connected, 256 at most
+
 	Liars int `json:"liars"` // volunteers that were caught and are not heard, of any feed
 }
 
@@ -116,6 +118,7 @@ func (n *Node) Status() Status {
 		Feeds: n.feedStatus(""), Counts: n.net.Counters(),
 		Reach: n.net.Reach(), Spending: n.net.Spending(),
 	}
+	s.Neighbours = neighbours(n.net.Neighbours(), s.Feeds)
 	s.Liars = n.liars.count(time.Now())
 	_ = n.desk.ask(context.Background(), func(d *desk) {
 		s.Volunteering, s.Health, s.Counts["outcomes_heard"] = d.report(), d.health(), d.outcomes

@@ -7,11 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,10 +61,18 @@ func TestIdle(t *testing.T) {
 			flags = append(flags, "--bootstrap", all[0].addr)
 		}
 		all[i] = household(t, measured, o, flags...)
-		for _, url := range urls {
-			all[i].ask(url)
-		}
 	}
+	var asking sync.WaitGroup
+	for _, p := range all {
+		asking.Go(func() {
+			for _, url := range urls {
+				if code, body := p.get("/feed/" + url); code != http.StatusOK {
+					t.Errorf("%s: %d %s", url, code, body)
+				}
+			}
+		})
+	}
+	asking.Wait()
 	p := all[idlePeers]
 	eventually(t, 2*time.Minute, "it knows them all", func() bool {
 		st, err := p.status()
@@ -70,9 +80,9 @@ func TestIdle(t *testing.T) {
 	})
 	t.Logf("%d feeds, %d peers; settling for %v", idleFeeds, idlePeers, idleSettle)
 	wait(t, idleSettle)
-	from, wireFrom := spending(t, p), interfaceBytes(t, measured)
+	from, countFrom, wireFrom := spending(t, p, measured)
 	wait(t, *idle)
-	to, wireTo := spending(t, p), interfaceBytes(t, measured)
+	to, countTo, wireTo := spending(t, p, measured)
 	rate := func(a, b uint64) float64 { return float64(b-a) / idle.Seconds() }
 	wire := rate(wireFrom.Sent+wireFrom.Received, wireTo.Sent+wireTo.Received)
 	t.Logf("over %v, in bytes a second:", *idle)
@@ -88,6 +98,11 @@ func TestIdle(t *testing.T) {
 	for _, name := range names {
 		row("  "+name, from.Protocols[name], to.Protocols[name])
 	}
+	for _, name := range slices.Sorted(maps.Keys(countTo)) {
+		if d := countTo[name] - countFrom[name]; d > 0 && !strings.HasPrefix(name, "bytes_") {
+			t.Logf("%-45s %8.2f a second", name, float64(d)/idle.Seconds())
+		}
+	}
 	t.Logf("%.0f B/s in and out; resident: %s", wire, memoryOf(t, p))
 	if wire > 1024 {
 		t.Errorf("%.0f bytes a second with %d peers while nothing happens, want 1024 at most", wire, idlePeers)
@@ -102,13 +117,14 @@ func wait(t testing.TB, d time.Duration) {
 	}
 }
 
-func spending(t testing.TB, p *proxy) kad.Spending {
+// spending is what a proxy says that it spent and did, and what its interface counted.
+func spending(t testing.TB, p *proxy, namespace string) (kad.Spending, map[string]uint64, kad.Traffic) {
 	t.Helper()
 	st, err := p.status()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return st.Spending
+	return st.Spending, st.Counts, interfaceBytes(t, namespace)
 }
 
 // interfaceBytes is what passed a namespace's interface to the outside.

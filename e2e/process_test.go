@@ -199,6 +199,7 @@ type status struct {
 	Addrs    []string          `json:"addrs"`
 	Peers    int               `json:"peers"`
 	Refused  map[string]uint64 `json:"refused"`
+	Counts   map[string]uint64 `json:"counts"`
 	Reach    kad.Reach         `json:"reach"`
 	Spending kad.Spending      `json:"spending"`
 	Feeds    []feedStatus      `json:"feeds"`

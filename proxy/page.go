@@ -40,6 +40,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"name":      nameOf,
 	"span":      span,
 	"sparing":   sparing,
+	"joined":    neighboursOf,
 	"bytes64":   func(n uint64) string { return bytesText(int64(n)) },
 	"saved":     func(alone, made int) int { return alone - made },
 	"count":     func(of map[string]uint64, name string) int64 { return int64(of[name]) },

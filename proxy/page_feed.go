@@ -67,10 +67,15 @@ func (p *Proxy) subscribe(w http.ResponseWriter, r *http.Request) {
 		p.sorry(w, r, http.StatusBadRequest, noAddress(asked, err))
 		return
 	}
+	before := p.source.Status().Feeds
 	b, err := p.shelf.take(r.Context(), addr)
 	if err != nil {
 		status, text := p.whyNot(addr, err)
 		p.sorry(w, r, status, text)
+		return
+	}
+	known := slices.ContainsFunc(before, func(f feedtree.FeedStatus) bool { return f.URL == b.sub.URL() })
+	if p.offerChoice(w, r, b.sub, addr, known) {
 		return
 	}
 	http.Redirect(w, r, "/?added="+url.QueryEscape(b.sub.URL()), http.StatusSeeOther)

@@ -12,6 +12,7 @@ import (
 	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed/store"
 	"github.com/feedtree/feedtree/internal/chromium"
+	"github.com/feedtree/feedtree/overlay/kad"
 )
 
 var shots = flag.String("shots", "", "directory for pictures of the page, to be looked at")
@@ -37,6 +38,9 @@ func TestShots(t *testing.T) {
 		if name != "some" && name != "large-tree" {
 			continue
 		}
+		page.Do(`(document.getElementById("peers") || {}).open = true`, nil)
+		page.Look(390, 800, false)
+		page.Shoot(filepath.Join(*shots, name+"-peers.png"))
 		page.Go(at + pageOf("https://blog.example.org/1.xml"))
 		for _, width := range []int{1280, 390} {
 			page.Look(width, 800, false)
@@ -51,6 +55,22 @@ func TestShots(t *testing.T) {
 		page.Look(390, 800, true)
 		page.Shoot(filepath.Join(*shots, name+"-item-narrowdark.png"))
 	}
+}
+
+// TestShotsOfAChoice draws the list of a site's feeds.
+func TestShotsOfAChoice(t *testing.T) {
+	if *shots == "" {
+		t.Skip("pictures are made with -shots DIR")
+	}
+	p, _ := announcing(t)
+	page := chromium.Start(t).Open(serve(t, p) + "/")
+	page.Wait(`document.documentElement.dataset.live === "yes"`)
+	page.Do(`(document.getElementById("url").value = "example.org", document.querySelector("form[action='/subscribe']").submit())`, nil)
+	page.Wait(`document.querySelector(".choices") !== null`)
+	page.Look(1280, 800, false)
+	page.Shoot(filepath.Join(*shots, "choice-wide.png"))
+	page.Look(390, 800, true)
+	page.Shoot(filepath.Join(*shots, "choice-narrowdark.png"))
 }
 
 // serve runs a proxy until the test ends, and returns its address.
@@ -87,6 +107,9 @@ func worlds(t *testing.T) map[string]*Proxy {
 		Counts:       map[string]uint64{"bytes_in": 3_421_000, "bytes_out": 2_190_000},
 		Volunteering: feedtree.Effort{On: true, Feeds: 2, Crews: 3, Requests: 4, Bytes: 183_000, MaxRequests: 60},
 	}
+	some.status.Neighbours = neighbourly(now, "https://blog.example.org/0.xml", "https://blog.example.org/1.xml", "https://blog.example.org/2.xml", "https://blog.example.org/3.xml")
+	until := now.Add(17 * time.Minute)
+	some.status.Spending.Upload = kad.Upload{Most: 20_000_000, Hour: 16_100_000, Sparing: true, Until: &until}
 	kept := store.NewMemory()
 	for i, title := range titles {
 		f := feedtree.FeedStatus{

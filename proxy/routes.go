@@ -31,6 +31,7 @@ func (p *Proxy) newRoutes() map[string]route {
 		"/opml":          {get: p.export, post: p.change(listBytes, p.takeList)},
 		"/opml/result":   {get: p.listResult},
 		"/subscribe":     {post: p.change(formFields, p.subscribe)},
+		"/choose":        {post: p.change(formFields, p.choose)},
 		"/unsubscribe":   {post: p.change(formFields, p.unsubscribe)},
 		"/volunteer":     {post: p.change(formFields, p.volunteer)},
 		"/pin":           {post: p.change(formFields, p.pinByForm)},

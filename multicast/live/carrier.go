@@ -71,11 +71,13 @@ func (c Carrier) Counters() (done, refused map[string]uint64) {
 			refused[why] = count
 		}
 	}
-	return map[string]uint64{
+	done = map[string]uint64{
 		"tree_delivered": n.Delivered, "tree_duplicates": n.Duplicates, "tree_stale": n.Stale,
 		"tree_gaps": n.Gaps, "tree_recovered": n.Recovered, "tree_missing": n.Missing,
 		"tree_joins_refused": n.Refused, "tree_rejoins": n.Rejoins, "tree_loops_broken": n.LoopsBroken, "tree_spared": n.Spared,
-	}, refused
+	}
+	c.volume.into(done)
+	return done, refused
 }
 
 // Abilities says that the tree can do all.

@@ -104,6 +104,7 @@ type Loop struct {
 	out     tree.Outbox // the loop's own from here on
 	lookups lookups
 	kept    neighbours
+	volume  volume
 }
 
 // lifetime is when the loop began, whether it runs, and a context that ends

@@ -28,10 +28,9 @@ const (
 )
 
 // settling is when a node that has just joined asks again who is near it. The DHT
-// does so only every ten minutes: a refresh costs a few hundred messages, and
-// links tell sooner who is gone. Nodes that start together would miss each other
-// for as long.
-var settling = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 3 * time.Minute}
+// does so only every hour: a refresh costs a few hundred messages, and links tell
+// sooner who is gone. Nodes that start together would miss each other for as long.
+var settling = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 3 * time.Minute, 15 * time.Minute}
 
 var errForeign = errors.New("it speaks another network's protocols, or is no FeedTree node")
 

@@ -1,8 +1,10 @@
 package kad
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -14,6 +16,8 @@ import (
 const (
 	lookupPatience = time.Second     // without any answer
 	lookupLimit    = 8 * time.Second // altogether
+	lookupKeep     = 32              // of those named
+	lookupEnough   = 4               // of the nearest that were named, who have all answered
 )
 
 // Why a lookup has no result.
@@ -23,8 +27,8 @@ var (
 )
 
 // Lookup asks the network who is nearest to the position of name, which is
-// overlay.KeyOf(name). It returns those who answered, nearest first, without
-// Self: the node itself is the root if it is closer than the first. A peer that
+// overlay.KeyOf(name), until the nearest four that anybody named have answered. It
+// returns those who answered, nearest first, without Self: the node itself is the root if it is closer than the first. A peer that
 // does not answer delays it by about a second and is checked on.
 func (n *Node) Lookup(ctx context.Context, name []byte) ([]overlay.ID, error) {
 	if len(n.table.entries()) == 0 {
@@ -35,10 +39,12 @@ func (n *Node) Lookup(ctx context.Context, name []byte) ([]overlay.ID, error) {
 	}
 	defer n.leave()
 	n.count.inc(lookups)
-	q := query{asked: make(map[peer.ID]bool), answered: make(map[peer.ID]bool)}
+	q := query{to: overlay.KeyOf(name), self: n.host.ID(), asked: make(map[peer.ID]bool), answered: make(map[peer.ID]bool)}
 	q.run(ctx, n, string(name))
 	for p := range q.asked {
-		n.doubt(p, 0)
+		if !q.enough {
+			n.doubt(p, 0)
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -60,9 +66,14 @@ func (n *Node) Lookup(ctx context.Context, name []byte) ([]overlay.ID, error) {
 // A query follows one lookup of the DHT through its events, because its result
 // does not say who answered, and its own patience is ten seconds.
 type query struct {
+	to       overlay.Key
+	near     []entry          // the nearest that are known, nearest first
 	asked    map[peer.ID]bool // and have neither answered nor failed
 	answered map[peer.ID]bool
+	failed   []peer.ID
+	self     peer.ID
 	cut      bool // given up with somebody still asked
+	enough   bool // ended because the nearest have answered
 }
 
 func (q *query) run(outer context.Context, n *Node, name string) {
@@ -86,9 +97,13 @@ func (q *query) run(outer context.Context, n *Node, name string) {
 			} else if q.note(e) {
 				quiet.Reset(lookupPatience)
 			}
+			if q.satisfied() {
+				q.enough = true
+				cancel()
+			}
 			continue
 		case <-quiet.C:
-			q.cut = true
+			q.cut = !q.enough
 			cancel()
 			continue
 		case <-done:
@@ -112,13 +127,42 @@ func (q *query) note(e *routing.QueryEvent) bool {
 	case routing.DialingPeer, routing.SendingQuery:
 		q.asked[e.ID] = true
 	case routing.QueryError:
-		if !q.cut {
+		if !q.cut && !q.enough {
 			delete(q.asked, e.ID)
+			q.near = slices.DeleteFunc(q.near, func(k entry) bool { return k.peer == e.ID })
+			q.failed = append(q.failed, e.ID)
 		}
 	case routing.PeerResponse:
 		delete(q.asked, e.ID)
 		q.answered[e.ID] = true
+		q.meet(e.ID)
+		for _, named := range e.Responses {
+			q.meet(named.ID)
+		}
 		return true
 	}
 	return false
+}
+
+// meet takes note of a peer that somebody named, if it is among the nearest.
+func (q *query) meet(p peer.ID) {
+	if !allowed(p) || p == q.self || slices.Contains(q.failed, p) || slices.ContainsFunc(q.near, func(k entry) bool { return k.peer == p }) {
+		return
+	}
+	q.near = append(q.near, entry{p, overlay.ID(p).Key()})
+	slices.SortFunc(q.near, func(a, b entry) int {
+		da, db := q.to.Distance(a.key), q.to.Distance(b.key)
+		return bytes.Compare(da[:], db[:])
+	})
+	q.near = q.near[:min(len(q.near), lookupKeep)]
+}
+
+// satisfied reports whether the nearest peers that anybody named have all answered:
+// who is nearest is known then. The DHT goes on to ask all twenty, which is most of
+// what a lookup costs.
+func (q *query) satisfied() bool {
+	if len(q.near) < lookupEnough {
+		return false
+	}
+	return !slices.ContainsFunc(q.near[:lookupEnough], func(k entry) bool { return !q.answered[k.peer] })
 }

@@ -29,7 +29,8 @@ type Inbound interface {
 }
 
 const (
-	refreshEvery = 10 * time.Minute       // of the routing table, once it has settled
+	refreshEvery = time.Hour              // of what nobody looked up meanwhile, as Kademlia has it
+	lookupWidth  = 5                      // nodes asked at a time
 	farewell     = 500 * time.Millisecond // for neighbours to take what is queued
 	closeLimit   = 2 * time.Second
 )
@@ -89,7 +90,7 @@ func New(c Config) (*Node, error) {
 		mode = dht.ModeClient
 	}
 	n.dht, err = dht.New(n.host,
-		dht.ProtocolPrefix(set.dhtPrefix()), dht.Mode(mode), dht.BucketSize(set.BucketSize),
+		dht.ProtocolPrefix(set.dhtPrefix()), dht.Mode(mode), dht.BucketSize(set.BucketSize), dht.Concurrency(lookupWidth),
 		dht.DisableProviders(), dht.DisableValues(),
 		dht.RoutingTableRefreshPeriod(refreshEvery))
 	if err != nil {
