@@ -175,7 +175,8 @@
 // in JSON Feed), where the store keeps a history (store.Historian) of 100 versions of
 // items or more. A page holds 100 versions in the order in which they arrived. Its
 // entries never change, but that what the store lets go is gone, so it may be kept for
-// a day. The current document and all pages leave nothing out. A feed that is not
+// a day; why they are believed, which can change, is said in the current document only.
+// The current document and all pages leave nothing out. A feed that is not
 // followed is not followed because somebody asks for a page of it.
 //
 // A feed's address can have a parameter "page", so ours is "ft:page", and only as the

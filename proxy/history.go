@@ -11,10 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/feedtree/feedtree"
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
-	"github.com/feedtree/feedtree/feed/witness"
 )
 
 // A feed's history is served as archived documents (RFC 5005 §4), from which a
@@ -196,9 +194,10 @@ func (p *Proxy) volume(ctx context.Context, b *book, format feed.Format, page in
 	if err != nil {
 		return nil, err
 	}
-	items, newest := volumeItems(versions, p.source, &state)
+	items, newest := volumeItems(versions, p.source)
 	here.self, here.paging = pageURL(here.self, page), paging
-	doc, err := newCopy(channel.Only(items), state, format, here, p.config.Labels, newest)
+	state.Trust, state.Doubt = nil, nil
+	doc, err := newCopy(channel.Only(items), state, format, here, false, newest)
 	if err == nil && doc != nil {
 		doc.changed = newest.Truncate(time.Second)
 	}
@@ -206,22 +205,20 @@ func (p *Proxy) volume(ctx context.Context, b *book, format feed.Format, page in
 }
 
 // volumeItems reads the items of a page, the last arrived first. Of an item that changed
-// within a page the last version is shown.
-func volumeItems(versions []store.Item, knows teller, state *feedtree.DocState) (items []feed.Item, newest time.Time) {
-	state.Trust, state.Doubt = map[string]store.Trust{}, map[string]witness.State{}
+// within a page the last version is shown. Why an item is believed is not said here: that
+// changes, and a page that readers keep must not (RFC 5005 §4).
+func volumeItems(versions []store.Item, knows teller) (items []feed.Item, newest time.Time) {
+	shown := map[string]bool{}
 	for _, v := range slices.Backward(versions) {
-		b := knows.Believed(v)
-		if b.TakenBack {
+		if shown[v.Key] || knows.Believed(v).TakenBack {
 			continue
 		}
 		doc, err := feed.Parse(v.Doc, v.ContentType)
-		if _, again := state.Trust[v.Key]; again || err != nil || len(doc.Items) == 0 {
+		if err != nil || len(doc.Items) == 0 {
 			continue
 		}
 		items = append(items, doc.Items[0])
-		if state.Trust[v.Key] = b.Trust; b.Doubt != witness.Unconfirmed {
-			state.Doubt[v.Key] = b.Doubt
-		}
+		shown[v.Key] = true
 		if v.Received.After(newest) {
 			newest = v.Received
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/feed/witness"
 )
 
 // past is a proxy over a feed of which the store holds n items, as many readers
@@ -208,6 +209,30 @@ func TestHistoryStays(t *testing.T) {
 	again, _, _ := walk(t, restarted, base+"/feed/"+url)
 	if !slices.Equal(again, later) {
 		t.Errorf("after a restart the pages are %v", again)
+	}
+}
+
+// What volunteers say of an item later changes the current document, and no page:
+// readers keep pages.
+func TestHistoryStaysWhateverIsSaidLater(t *testing.T) {
+	const url = "https://h.example/f"
+	p, s, _ := past(t, url, plainRSS, 250)
+	p = newProxy(p.source, Config{Store: s, Labels: true}, newClock().now)
+	_, _, before := walk(t, p, base+"/feed/"+url)
+	n := p.source.(*fakeNode)
+	n.doubts = map[string]witness.State{}
+	for i := range 250 {
+		n.doubts[pastItem(url, i, 1).Key] = witness.Contradicted
+	}
+	p = newProxy(n, Config{Store: s, Labels: true}, newClock().now)
+	_, _, after := walk(t, p, base+"/feed/"+url)
+	if len(before) != 3 || !slices.Equal(before[1:], after[1:]) {
+		t.Errorf("of %d pages, not all are as they were", len(before))
+	}
+	for _, page := range after[1:] {
+		if strings.Contains(page, "FeedTree:") || strings.Contains(page, "contradicted") {
+			t.Errorf("a page says what can change:\n%.600s", page)
+		}
 	}
 }
 

@@ -120,20 +120,27 @@ type sites struct {
 	items   int
 	broken  bool
 	asked   []*http.Request
+	topics  []string // that the hub was asked about
 	answers map[string]func(w http.ResponseWriter, r *http.Request) (extra string, done bool)
 }
 
 func (s *sites) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	host, port, _ := strings.Cut(r.Host, ":")
+	if host == theHub {
+		s.topics = append(s.topics, r.FormValue("hub.topic")+" "+r.FormValue("hub.callback"))
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
 	s.asked = append(s.asked, r)
-	host, _, _ := strings.Cut(r.Host, ":")
-	extra := ""
+	extra := `<atom:link xmlns:atom="http://www.w3.org/2005/Atom" rel="hub" href="http://` + theHub + ":" + port + `/"/>`
 	if answer := s.answers[host]; answer != nil {
-		done := false
-		if extra, done = answer(w, r); done {
+		more, done := answer(w, r)
+		if done {
 			return
 		}
+		extra += more
 	}
 	if s.broken {
 		http.Error(w, "broken", http.StatusInternalServerError)
@@ -174,6 +181,9 @@ var privateFeeds = map[string]struct {
 	"moved":         {"http://moved.example.org:PORT/feed", []string{"Damson0815", "moved.example.org"}},
 }
 
+// theHub is a WebSub hub that every feed names.
+const theHub = "hub.example.org"
+
 const publicFeed = "http://public.example.org:PORT/feed"
 
 func newSites(t *testing.T) (s *sites, port string, resolve []string) {
@@ -208,7 +218,7 @@ func newSites(t *testing.T) (s *sites, port string, resolve []string) {
 	for _, f := range privateFeeds {
 		resolve = append(resolve, f.needles[len(f.needles)-1]+":"+port+":127.0.0.1")
 	}
-	for _, host := range []string{"path.example.org", "printer.lan", "public.example.org"} {
+	for _, host := range []string{"path.example.org", "printer.lan", "public.example.org", theHub} {
 		resolve = append(resolve, host+":"+port+":127.0.0.1")
 	}
 	return s, port, resolve
@@ -236,6 +246,25 @@ func listening(t *testing.T, resolve []string, change func(*feedtree.Config), vi
 	}
 	t.Cleanup(func() { n.Close() })
 	return n
+}
+
+// serving runs a proxy, whose house is kept only while it serves, and returns what
+// ends that.
+func serving(t *testing.T, p *proxy.Proxy) (stop func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Serve(ctx, l) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func waitFor(t *testing.T, what string, ok func() bool) {
@@ -324,7 +353,15 @@ func TestPrivateStaysPrivate(t *testing.T) {
 	}
 	n.Close()
 	n = listening(t, resolve, tapped, others...)
-	p = proxy.New(n, proxy.Config{Store: kept, Log: slog.New(slog.NewTextHandler(log, nil))})
+	client, err := fetch.New(fetch.Config{Resolve: resolve})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	p = proxy.New(n, proxy.Config{
+		Store: kept, Log: slog.New(slog.NewTextHandler(log, nil)), PublicURL: "https://reader.example.net", Client: client,
+	})
+	defer serving(t, p)()
 	waitFor(t, "the nodes meet again", func() bool { return n.Status().Peers == 2 })
 	origin.set(func() { origin.items = 3 })
 	everything(3)
@@ -352,6 +389,17 @@ func TestPrivateStaysPrivate(t *testing.T) {
 			t.Errorf("%q was sent to other nodes", needle)
 		}
 	}
+	waitFor(t, "the hub hears of the public feed", func() (asked bool) {
+		origin.set(func() { asked = len(origin.topics) > 0 })
+		return asked
+	})
+	origin.set(func() {
+		for _, topic := range origin.topics {
+			if !strings.HasPrefix(topic, public+" ") {
+				t.Errorf("the hub was told of %s", topic)
+			}
+		}
+	})
 	origin.set(func() { origin.broken = true })
 	for _, url := range urls[:len(privateFeeds)] {
 		waitFor(t, "the trouble is noticed", func() bool { f, _ := n.Feed(url); return f.Failure != "" })
