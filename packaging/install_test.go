@@ -58,6 +58,7 @@ func TestPackage(t *testing.T) {
 	must(t, "dpkg", "-i", old.deb)
 	t.Run("the unit", checkUnit)
 	s := configure(t)
+	t.Run("under systemd", s.underSystemd)
 	p := s.start(t)
 	p.expect(t, "READY=1")
 	s.answers(t, "/healthz", "1.0.0")

@@ -75,10 +75,10 @@ func (b *budget) take(now time.Duration) bool {
 func (n *Node) tuned(g *group, better bool) {
 	t := &g.tune
 	switch {
-	case better || g.place.since == n.step.now || n.tooDeep(g):
+	case better || g.place.since == n.step.now:
 		t.slow = 0
 	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
-	case n.astray(g):
+	case n.tooDeep(g), n.astray(g): // soon again, but not for ever at the same pace: there may be no room above
 		t.slow = min(t.slow+1, searchAstray)
 	default:
 		t.slow = min(t.slow+1, searchSlow)
