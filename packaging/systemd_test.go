@@ -43,12 +43,16 @@ mount --rbind /dev "$R"/dev
 mount -t tmpfs tmpfs "$R"/run
 mount -t sysfs -o ro sysfs "$R"/sys
 mount -t cgroup2 none "$R"/sys/fs/cgroup
-exec chroot "$R" /lib/systemd/systemd --system --unit=bare.target --log-target=console --show-status=no`
+mkdir "$R"/old
+cd "$R"
+pivot_root . old # in a mere chroot, PrivateUsers= would fail
+umount -l /old
+exec /lib/systemd/systemd --system --unit=bare.target --log-target=console --show-status=no`
 
 // boot starts a machine that ends with the test, and skips where that cannot be.
 func boot(t *testing.T) *machine {
 	t.Helper()
-	for _, tool := range []string{"unshare", "nsenter", "chroot", "/lib/systemd/systemd"} {
+	for _, tool := range []string{"unshare", "nsenter", "pivot_root", "/lib/systemd/systemd"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("not here: ", err)
 		}
@@ -93,7 +97,7 @@ func boot(t *testing.T) *machine {
 
 // try runs a program of the machine's and returns what it says.
 func (m *machine) try(argv ...string) string {
-	out, _ := command("nsenter", append([]string{"-t", strconv.Itoa(m.init), "-m", "-p", "-u", "-i", "-C", "chroot", m.root}, argv...)...)
+	out, _ := command("nsenter", append([]string{"-t", strconv.Itoa(m.init), "-m", "-p", "-u", "-i", "-C", "-r", "-w"}, argv...)...)
 	return out
 }
 

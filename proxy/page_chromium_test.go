@@ -196,6 +196,28 @@ func TestThePageWithoutScripts(t *testing.T) {
 	}
 }
 
+// A reader's list of feeds, dropped anywhere on the page, is imported.
+func TestAListDroppedOnThePage(t *testing.T) {
+	b := chromium.Start(t)
+	d := newDesk(t, store.NewMemory())
+	feed := d.publish("/one.xml", "First words")
+	page := b.Open(d.at + "/")
+	page.Wait(`document.documentElement.dataset.live === "yes"`)
+	list, err := json.Marshal(`<opml version="2.0"><body><outline text="One" xmlUrl="` + feed + `"/></body></opml>`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Do(`(() => {
+		const data = new DataTransfer();
+		data.items.add(new File([`+string(list)+`], "feeds.opml", { type: "text/x-opml" }));
+		for (const what of ["dragover", "drop"]) {
+			document.querySelector("h1").dispatchEvent(new DragEvent(what, { bubbles: true, cancelable: true, dataTransfer: data }));
+		}
+	})()`, nil)
+	page.Wait(`document.querySelector("h1")?.textContent === "Feeds from your list"`)
+	waitFor(t, "the feed is followed", func() bool { return d.followed() == "/one.xml" })
+}
+
 // rebound is what a hostile name leads to: first its own server, then, once the
 // page is loaded, the proxy.
 type rebound struct {
