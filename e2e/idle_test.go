@@ -28,7 +28,7 @@ const (
 
 	// idleSettle is how long after the start nodes that came together look for each
 	// other more often than later.
-	idleSettle = 6 * time.Minute
+	idleSettle = 8 * time.Minute
 )
 
 // What a proxy spends that has 50 feeds and 20 peers, all with the same feeds, at

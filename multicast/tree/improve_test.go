@@ -272,3 +272,36 @@ func TestAStarThatGrowsIsSearched(t *testing.T) {
 		t.Error("no probe within ten seconds of hearing that the tree is large")
 	}
 }
+
+// A node that hangs too deep asks for a place above every few seconds. If there is none
+// for minutes, there is no room: it goes on asking, ever less often.
+func TestWhoHangsTooDeepDoesNotAskForEverAtTheSamePace(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	path := []overlay.ID{"top", "one", "two", "parent"}
+	var posts []tree.Standing
+	for i := range path {
+		posts = append(posts, tree.Standing{Delay: time.Duration(i) * time.Millisecond, Weight: uint32(20 - 4*i), At: at(int32(i))})
+	}
+	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: s.one("parent", tree.Join).Edge, Ver: 1, Path: path, Posts: posts})
+	probes := func(span time.Duration) (n int) {
+		for end := s.now + span; s.now < end; {
+			s.pass(time.Second)
+			for _, send := range s.out.Sends {
+				switch send.Msg.Type {
+				case tree.Probe:
+					n++
+				case tree.Ping:
+					s.receive(send.To, tree.Message{Type: tree.Pong, Digest: send.Msg.Digest, Paths: send.Msg.Paths, Known: send.Msg.Known})
+				}
+			}
+		}
+		return n
+	}
+	early := probes(4 * time.Minute)
+	probes(4 * time.Minute)
+	late := probes(4 * time.Minute)
+	if late == 0 || late > early/3 {
+		t.Errorf("%d probes in the first four minutes, %d in the last", early, late)
+	}
+}
