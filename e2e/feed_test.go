@@ -202,7 +202,7 @@ func TestSurvival(t *testing.T) {
 		took := st.spread(url, guid, time.Now(), within)
 		t.Logf("%s: %s at all %d after %v", what, guid, len(st.proxies), took.Round(time.Millisecond))
 	}
-	later("calm", interval+2*time.Second)
+	later("calm", 2*interval+2*time.Second)
 
 	// remove kills the first proxy that is what is wanted, as soon as there is
 	// one: who was killed before may have been it.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -26,6 +25,8 @@ type backend interface {
 	settled(count int) bool
 	publish(ctx context.Context, wire []byte) error
 	cut(node int, on bool)
+	// sent is how many bytes all nodes have written to streams.
+	sent() int64
 	close()
 }
 
@@ -36,8 +37,8 @@ type heard struct {
 	missing   func(node int, n multicast.Notice)
 }
 
-func (c *Config) backend(name string, sent *atomic.Int64, h heard) backend {
-	base := network{config: c, sent: sent, heard: h}
+func (c *Config) backend(name string, h heard) backend {
+	base := network{config: c, heard: h}
 	switch name {
 	case "tree", "gossip":
 		return &carried{network: base, gossip: name == "gossip"}
@@ -48,13 +49,12 @@ func (c *Config) backend(name string, sent *atomic.Int64, h heard) backend {
 // network is what the backends have in common.
 type network struct {
 	config *Config
-	sent   *atomic.Int64
 	heard  heard
 	wires  []*wire
 }
 
 func (n *network) wire() *wire {
-	w := &wire{sent: n.sent, delay: n.config.Delay, wrap: n.config.Delay > 0 || n.config.Cut > 0}
+	w := &wire{delay: n.config.Delay, wrap: n.config.Delay > 0 || n.config.Cut > 0}
 	n.wires = append(n.wires, w)
 	return w
 }
@@ -165,6 +165,15 @@ func (c *carried) settled(count int) bool {
 
 func (c *carried) publish(ctx context.Context, wire []byte) error {
 	return c.carriers[0].Publish(ctx, wire, 0)
+}
+
+func (c *carried) sent() (bytes int64) {
+	for _, n := range c.nodes {
+		for _, t := range n.Spending().Protocols {
+			bytes += int64(t.Sent)
+		}
+	}
+	return bytes
 }
 
 func (c *carried) close() {

@@ -28,6 +28,7 @@ type pushed struct {
 	network
 	nodes  []*pusher
 	joined atomic.Int64
+	bytes  atomic.Int64
 	ctx    context.Context
 	end    context.CancelFunc
 	work   sync.WaitGroup
@@ -44,7 +45,7 @@ func (p *pushed) start(_ context.Context, count int, on func(int)) error {
 	for i := range count {
 		options := append(p.wire().options(),
 			libp2p.ListenAddrStrings(listenOn...), libp2p.Transport(libp2pquic.NewTransport),
-			libp2p.ResourceManager(&noLimits), libp2p.DisableMetrics())
+			libp2p.ResourceManager(&noLimits), libp2p.DisableMetrics(), libp2p.BandwidthReporter(meter{&p.bytes}))
 		h, err := libp2p.New(options...)
 		if err != nil {
 			return err
@@ -163,3 +164,5 @@ func (p *pushed) close() {
 }
 
 var noLimits = p2p.NullResourceManager{}
+
+func (p *pushed) sent() int64 { return p.bytes.Load() }

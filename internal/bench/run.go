@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -85,7 +84,6 @@ type run struct {
 	config  *Config
 	name    string
 	backend backend
-	sent    atomic.Int64
 	line    line
 
 	mu      sync.Mutex
@@ -162,7 +160,7 @@ func (c *Config) check() error {
 func (c *Config) measure(ctx context.Context, name string) (row Row, err error) {
 	row = Row{Backend: name, Nodes: c.Nodes, Messages: c.Messages, Size: c.Size, DelayMS: ms(c.Delay)}
 	r := &run{config: c, name: name, seen: map[multicast.Stamp]*item{}, joined: make([]time.Time, c.Nodes), line: newLine()}
-	r.backend = c.backend(name, &r.sent, heard{r.delivered, r.missing})
+	r.backend = c.backend(name, heard{r.delivered, r.missing})
 	defer r.backend.close()
 	memory, goroutines := quiet(ctx), runtime.NumGoroutine()
 	if err := r.backend.start(ctx, c.Nodes, func(n int) { r.progress("start the hosts", n, c.Nodes) }); err != nil {
@@ -308,12 +306,12 @@ func (r *run) publish(ctx context.Context, row *Row) error {
 	r.mu.Lock()
 	r.deepest = 0
 	r.mu.Unlock()
-	sent, cpu := r.sent.Load(), processTime()
+	sent, cpu := r.backend.sent(), processTime()
 	items, err := r.pace(ctx, "publish", events, 1/r.config.Rate)
 	if err == nil {
 		err = r.wait(ctx, items)
 	}
-	spent, bytes := processTime()-cpu, r.sent.Load()-sent
+	spent, bytes := processTime()-cpu, r.backend.sent()-sent
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var delays []time.Duration

@@ -16,7 +16,6 @@ import (
 
 // wire is what lies between a host and the network, and what is counted there.
 type wire struct {
-	sent  *atomic.Int64 // bytes on streams, of all hosts
 	delay time.Duration
 	wrap  bool
 	cut   atomic.Bool
@@ -24,11 +23,10 @@ type wire struct {
 
 // options put the wire below a host.
 func (w *wire) options() []libp2p.Option {
-	options := []libp2p.Option{libp2p.BandwidthReporter(meter{w.sent})}
-	if w.wrap {
-		options = append(options, libp2p.QUICReuse(quicreuse.NewConnManager, quicreuse.OverrideListenUDP(w.listen)))
+	if !w.wrap {
+		return nil
 	}
-	return options
+	return []libp2p.Option{libp2p.QUICReuse(quicreuse.NewConnManager, quicreuse.OverrideListenUDP(w.listen))}
 }
 
 func (w *wire) listen(network string, at *net.UDPAddr) (net.PacketConn, error) {
