@@ -22,10 +22,9 @@ const (
 	gainPart     = 64                   // nor one that gains less than this part of the delay
 	deepCost     = 5 * time.Millisecond // what a hop too many may cost beside a quarter of the delay
 	searchEvery  = 3 * time.Second
-	searchSlow   = 8                // doublings of the pause, at most: a settled tree looks around every quarter of an hour
-	searchAstray = 3                // of a node whose place is plainly bad, until it has been there for long:
-	searchLong   = 10 * time.Minute // by then there is no room above
-	searchHurry  = 5 * time.Minute  // how long a node that hangs too deep makes no longer pauses: then there is no room above
+	searchSlow   = 9               // doublings of the pause, at most: a settled tree looks around every half an hour
+	searchAstray = 3               // of a node whose place is plainly bad, until it has been there for long:
+	searchHurry  = 5 * time.Minute // by then there is no room above; until then, a node that hangs too deep does not slow down
 	probeRounds  = 3
 	errTrusted   = 500 // a joiner whose coordinate has a larger error is sent where there is room
 	searchWait   = time.Second
@@ -80,7 +79,7 @@ func (n *Node) tuned(g *group, better bool) {
 	case better || g.place.since == n.step.now || n.tooDeep(g) && n.step.now-g.place.since < searchHurry:
 		t.slow = 0
 	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
-	case n.step.now-g.place.since < searchLong && (n.tooDeep(g) || n.astray(g)): // soon again
+	case n.step.now-g.place.since < searchHurry && (n.tooDeep(g) || n.astray(g)): // soon again
 		t.slow = min(t.slow+1, searchAstray)
 	default:
 		t.slow = min(t.slow+1, searchSlow)
