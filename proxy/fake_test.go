@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,7 +83,9 @@ func (n *fakeNode) Leave(_ context.Context, url string) error {
 func (n *fakeNode) Status() feedtree.Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.status
+	status := n.status
+	status.Feeds = slices.Clone(status.Feeds) // a test changes its own while others read
+	return status
 }
 
 func (n *fakeNode) Check(context.Context) error {
