@@ -101,7 +101,7 @@ func (d *desk) end() {
 func (d *desk) post(do func(*desk)) bool { return d.box.put(do) }
 
 // ask has the desk do something and waits until it is done. After an error it
-// may be done yet.
+// may be done yet: what it sets is not to be read then.
 func (d *desk) ask(ctx context.Context, do func(*desk)) error {
 	done := make(chan struct{})
 	if !d.post(func(d *desk) { do(d); close(done) }) {

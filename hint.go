@@ -96,15 +96,19 @@ func (n *Node) hint(ctx context.Context, url string) error {
 }
 
 // hinted has the desk decide. An empty reason means that the hint was taken.
-func (n *Node) hinted(ctx context.Context, canonical string) (reason HintReason, err error) {
-	err = n.desk.ask(ctx, func(d *desk) {
+func (n *Node) hinted(ctx context.Context, canonical string) (HintReason, error) {
+	var reason HintReason
+	err := n.desk.ask(ctx, func(d *desk) {
 		if ch := d.channels[canonical]; ch != nil {
 			reason = d.hint(ch)
 		} else {
 			reason = d.hintSite(canonical)
 		}
 	})
-	return reason, err
+	if err != nil {
+		return "", err
+	}
+	return reason, nil
 }
 
 // hints counts them. The zero value counts none.

@@ -40,8 +40,9 @@ func (n *Node) keepHouse() {
 			n.desk.post(func(d *desk) { d.passTime() })
 			if toSave--; toSave == 0 {
 				var accounts map[string]keptWeek
-				_ = n.desk.ask(n.life.ctx, func(d *desk) { accounts = d.accounts() }) // or they are saved at the end
-				n.saveWeek(accounts)
+				if n.desk.ask(n.life.ctx, func(d *desk) { accounts = d.accounts() }) == nil { // or they are saved at the end
+					n.saveWeek(accounts)
+				}
 				toSave = weekEvery
 			}
 			if toForget--; toForget == 0 {

@@ -195,13 +195,13 @@ func late(ctx context.Context, wait time.Duration) bool {
 // saveHosts remembers the hosts that want to be asked less.
 func (n *Node) saveHosts(ctx context.Context) {
 	var doc []byte
-	_ = n.desk.ask(ctx, func(d *desk) { // after Close there is nothing to save
+	err := n.desk.ask(ctx, func(d *desk) {
 		if d.unsaved {
 			doc, d.unsaved = d.hosts.Save(d.node.life.wall(d.now())), false
 		}
 	})
-	if doc == nil {
-		return
+	if err != nil || doc == nil {
+		return // the node closes
 	}
 	if err := n.config.Store.PutSetting(ctx, hostsSetting, doc); err != nil {
 		n.complain(ctx, "cannot remember which hosts want to be asked less", "", err)

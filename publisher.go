@@ -180,8 +180,9 @@ func (n *Node) speaker(ctx context.Context, id *signing.Identity, url string, tt
 
 // stage returns the channel of a feed, made from what the store knows if nobody
 // follows it here.
-func (n *Node) stage(ctx context.Context, url string) (ch *channel, err error) {
-	err = n.desk.ask(ctx, func(d *desk) { ch = d.channels[url] })
+func (n *Node) stage(ctx context.Context, url string) (*channel, error) {
+	var ch *channel
+	err := n.desk.ask(ctx, func(d *desk) { ch = d.channels[url] })
 	switch {
 	case err != nil:
 		return nil, err
