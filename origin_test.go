@@ -168,7 +168,12 @@ func startNodes(t testing.TB, o *origin, count int) []*feedtree.Node {
 // eventually waits for a condition, looking at it often.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	within(t, 20*time.Second, what, ok)
+}
+
+func within(t testing.TB, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
