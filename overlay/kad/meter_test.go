@@ -22,7 +22,7 @@ func TestTheMeterCountsBothWays(t *testing.T) {
 	for _, listen := range []string{"/ip4/127.0.0.1/udp/0/quic-v1", "/ip4/127.0.0.1/tcp/0"} {
 		c := Config{Listen: []string{listen}}
 		a, _ := start(t, c)
-		b, got := start(t, c)
+		b, _ := start(t, c)
 		if err := a.Connect(t.Context(), b.Addrs()[0]); err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,6 @@ func TestTheMeterCountsBothWays(t *testing.T) {
 			}
 		}
 		eventually(t, "all frames are there", func() bool { return b.Counters()["frames_in"] == frames })
-		_ = got
 		sent, received := a.measured(), b.measured()
 		for name, n := range map[string]uint64{"sent": sent.Sent, "received": received.Received} {
 			if n < frames*size || n > frames*size*5/4 {
