@@ -88,7 +88,8 @@ func (n *Node) downhill(g *group, from overlay.ID, m *Message, why Reason) []ove
 	}
 	var ids []overlay.ID
 	if s := m.Self; s != nil && s.At.Known() && s.At.Err <= errTrusted {
-		for _, c := range n.nearest(g, from, s.At) {
+		var room [childrenUsual]ranked
+		for _, c := range n.nearest(g, from, s.At, room[:0]) {
 			ids = append(ids, c.id)
 		}
 	} else {

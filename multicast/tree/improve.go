@@ -84,6 +84,7 @@ func (n *Node) tuned(g *group, better bool) {
 	default:
 		t.slow = min(t.slow+1, searchSlow)
 	}
+	n.step.out.searched(t.s)
 	t.s, t.star = nil, false
 	t.at = n.step.now + n.jitter(searchEvery<<t.slow, 0.5)
 	n.touch(g)
@@ -157,12 +158,13 @@ func (n *Node) standBack(g *group) {
 }
 
 func (n *Node) startSearch(g *group) {
-	s := &search{}
+	s := n.step.out.search()
 	g.tune.s = s
 	for i := range g.place.path[:len(g.place.path)-1] {
 		s.add(candidate{id: g.place.path[i], stand: g.place.stands[i], depth: i})
 	}
-	scouts := slices.Clone(g.links.lazy)
+	var room [neighboursUsual]overlay.ID
+	scouts := append(room[:0], g.links.lazy...)
 	n.rng.Shuffle(len(scouts), func(i, j int) { scouts[i], scouts[j] = scouts[j], scouts[i] })
 	n.probe(g, append(scouts[:min(len(scouts), scoutLinks)], n.forebear(g)...))
 	if len(s.out) == 0 {
@@ -178,7 +180,7 @@ func (n *Node) searchOn(g *group) {
 		n.tuned(g, false)
 		return
 	}
-	s.out = nil
+	s.out = s.out[:0]
 	if s.probed < probeRounds {
 		s.probed++
 		n.probe(g, n.promising(g))
@@ -233,9 +235,11 @@ func (n *Node) deepest(g *group) int {
 func (n *Node) moveUp(g *group) {
 	s := g.tune.s
 	limit, most := n.enough(g), n.deepest(g)
-	var cs []candidate
-	for _, c := range s.pool {
-		if c.open && c.id != g.place.parent && n.through(&c) < limit && c.depth+1+int(g.height()) <= most {
+	var room [poolUsual]*candidate
+	cs := room[:0]
+	for i := range s.pool {
+		c := &s.pool[i]
+		if c.open && c.id != g.place.parent && n.through(c) < limit && c.depth+1+int(g.height()) <= most {
 			cs = append(cs, c)
 		}
 	}
@@ -244,8 +248,8 @@ func (n *Node) moveUp(g *group) {
 		n.tuned(g, false)
 		return
 	}
-	slices.SortStableFunc(cs, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(n.through(&a), n.through(&b)), cmp.Compare(a.id, b.id))
+	slices.SortStableFunc(cs, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(n.through(a), n.through(b)), cmp.Compare(a.id, b.id))
 	})
 	var ids []overlay.ID
 	for _, c := range cs[:min(len(cs), tryMoves)] {

@@ -57,8 +57,9 @@ type Outbox struct {
 	// if it knows. They are used again.
 	Spent []*Message
 
-	groups []*group // touched by the step at hand
-	pairs  []*pair
+	groups   []*group // touched by the step at hand
+	pairs    []*pair
+	searches []*search // over, to be used again
 }
 
 // message returns one to be written over.
@@ -71,6 +72,31 @@ func (o *Outbox) message() *Message {
 	o.Spent = o.Spent[:last]
 	return m
 }
+
+// search returns an empty one.
+func (o *Outbox) search() *search {
+	last := len(o.searches) - 1
+	if last < 0 {
+		return &search{}
+	}
+	s := o.searches[last]
+	o.searches = o.searches[:last]
+	return s
+}
+
+// searched takes a search that is over, if there was one.
+func (o *Outbox) searched(s *search) {
+	if s == nil || len(o.searches) >= searchesKept {
+		return
+	}
+	clear(s.out)
+	clear(s.pool)
+	*s = search{out: s.out[:0], pool: s.pool[:0]}
+	o.searches = append(o.searches, s)
+}
+
+// searchesKept bounds the memory that waits to be used again.
+const searchesKept = 64
 
 // Send is a message to put on the way. If To is not connected it is dialled;
 // if that fails a Gone input says so.

@@ -52,7 +52,8 @@ func (n *Node) walk(g *group) {
 	default:
 		l.pause = min(2*l.pause, walkTo)
 	}
-	starts := n.neighbours(g)
+	var room [neighboursUsual]overlay.ID
+	starts := g.neighbours(room[:0])
 	if len(g.place.path) > 1 {
 		starts = append(starts, g.place.path[0])
 	}
@@ -70,9 +71,14 @@ func (n *Node) lazyWanted(g *group) int {
 	return min(n.cfg.Lazy, others)
 }
 
+// neighboursUsual is how many neighbours are listed without an allocation.
+const neighboursUsual = 32
+
 // neighbours lists parent, children and lazy links.
-func (n *Node) neighbours(g *group) []overlay.ID {
-	var ids []overlay.ID
+func (n *Node) neighbours(g *group) []overlay.ID { return g.neighbours(nil) }
+
+// neighbours appends them to ids.
+func (g *group) neighbours(ids []overlay.ID) []overlay.ID {
 	if g.place.parent != "" {
 		ids = append(ids, g.place.parent)
 	}
@@ -92,7 +98,8 @@ func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
 		n.send(origin, &Message{Type: Link, Group: g.id, Path: g.place.path})
 		return
 	}
-	next := slices.DeleteFunc(n.neighbours(g), func(id overlay.ID) bool { return id == from || id == origin })
+	var room [neighboursUsual]overlay.ID
+	next := slices.DeleteFunc(g.neighbours(room[:0]), func(id overlay.ID) bool { return id == from || id == origin })
 	switch {
 	case len(next) > 0 && m.Hops > 0:
 		n.send(next[n.rng.IntN(len(next))], &Message{Type: Walk, Group: g.id, Hops: m.Hops - 1, Peers: m.Peers})

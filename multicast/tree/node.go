@@ -75,7 +75,8 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 	case Publish:
 		n.publish(in)
 	case Convict:
-		n.convict("", &in.Event)
+		proof := in.Event // by itself: an input whose address is taken costs every step an allocation
+		n.convict("", &proof)
 	case Ask:
 		if g := n.groups[in.Group]; g != nil {
 			n.askHeads(g, in.Nearest, Confirm)

@@ -92,9 +92,12 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 		o.Flags |= Better
 	}
 	if m.Self != nil {
-		o.Posts = slices.Clip(o.Posts)
-		for _, c := range n.nearest(g, from, m.Self.At) {
-			o.Peers = append(o.Peers, c.id)
+		var room [childrenUsual]ranked
+		near := n.nearest(g, from, m.Self.At, room[:0])
+		o.Peers = make([]overlay.ID, len(near))
+		o.Posts = append(make([]Standing, 0, len(o.Posts)+len(near)), o.Posts...)
+		for i, c := range near {
+			o.Peers[i] = c.id
 			o.Posts = append(o.Posts, c.stand)
 		}
 	}
@@ -114,19 +117,33 @@ func (n *Node) wouldTake(g *group, from overlay.ID, m *Message) bool {
 	return why == 0
 }
 
-// nearest returns children by what they could offer a node, best first. Who offers no
-// place is not among them: a node behind a NAT would be asked in vain, two seconds long.
-func (n *Node) nearest(g *group, to overlay.ID, at Coord) []child {
-	cs := make([]child, 0, len(g.links.children))
-	for _, c := range g.links.children {
-		if c.id != to && c.stand.Weight > 0 && !c.barren() {
-			cs = append(cs, c)
+// ranked is a child and what it is ranked by.
+type ranked struct {
+	*child
+	delay time.Duration
+}
+
+// childrenUsual is how many children are ranked without an allocation.
+const childrenUsual = 16
+
+// nearest appends children to cs by what they could offer a node, best first. Who
+// offers no place is not among them: a node behind a NAT would be asked in vain, two
+// seconds long.
+func (n *Node) nearest(g *group, to overlay.ID, at Coord, cs []ranked) []ranked {
+	known := at.Known()
+	for i := range g.links.children {
+		c := &g.links.children[i]
+		if c.stand.Weight == 0 || c.barren() || c.id == to {
+			continue
 		}
+		var delay time.Duration
+		if known {
+			delay = c.stand.Delay + c.stand.At.RTT(at)/2
+		}
+		cs = append(cs, ranked{c, delay})
 	}
-	if at.Known() {
-		slices.SortStableFunc(cs, func(a, b child) int {
-			return cmp.Compare(a.stand.Delay+a.stand.At.RTT(at)/2, b.stand.Delay+b.stand.At.RTT(at)/2)
-		})
+	if known {
+		slices.SortStableFunc(cs, func(a, b ranked) int { return cmp.Compare(a.delay, b.delay) })
 	}
 	return cs[:min(len(cs), offerPeers)]
 }
@@ -184,21 +201,22 @@ func (n *Node) promising(g *group) []overlay.ID {
 			}
 		}
 	}
-	var cs []candidate
+	var room [poolUsual]*candidate
+	cs := room[:0]
 	for i := range s.pool {
 		c := &s.pool[i]
 		pays := !c.lost && c.rtt == 0 && c.id != g.place.parent && n.through(c) < limit &&
 			c.depth+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0
 		if pays {
 			if c.lost = n.rng.Float64() >= n.coin(g, c.stand, c.depth); !c.lost {
-				cs = append(cs, *c)
+				cs = append(cs, c)
 			}
 		}
 	}
 	n.rng.Shuffle(len(cs), func(i, j int) { cs[i], cs[j] = cs[j], cs[i] })
 	few := min(len(cs), chance)
 	rest := cs[few:]
-	slices.SortStableFunc(rest, func(a, b candidate) int { return cmp.Compare(n.through(&a), n.through(&b)) })
+	slices.SortStableFunc(rest, func(a, b *candidate) int { return cmp.Compare(n.through(a), n.through(b)) })
 	cs = cs[:few+min(len(rest), best)]
 	ids := make([]overlay.ID, len(cs))
 	for i := range cs {
