@@ -153,7 +153,7 @@ func scanRows(rows *sql.Rows, table string, do func(row []any, whole bool)) erro
 
 // Apply implements store.Store.
 func (a *Archive) Apply(ctx context.Context, b store.Batch) ([]store.Item, error) {
-	leaves := prepare(b.Items) // not while others wait for the writer
+	leaves := a.prepare(b.Items) // not while others wait for the writer
 	var added []store.Item
 	err := a.write(ctx, func(t *transaction) {
 		if b.Line != nil {

@@ -31,7 +31,7 @@ func TestDurableMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "user_version": "4", "application_id": "1717859442"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "user_version": "5", "page_size": "8192", "application_id": "1717859442"} {
 		var got string
 		if err := a.writer.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q, %v, want %q", pragma, got, err, want)

@@ -28,11 +28,12 @@ type leaf struct {
 	words   []byte // what a search finds it by
 }
 
-// prepare does for items what needs no database: most of the work, by all
-// processors.
-func prepare(items []store.Item) []leaf {
+// prepare does for items what needs no database, by all processors but the one
+// that the writer has for itself if there is one: what waits for it is the rest.
+func (a *Archive) prepare(items []store.Item) []leaf {
 	leaves := make([]leaf, len(items))
-	share := max(16, (len(items)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	processors := max(1, runtime.GOMAXPROCS(0)-a.writer.Stats().InUse)
+	share := max(16, (len(items)+processors-1)/processors)
 	var all sync.WaitGroup
 	for from := 0; from < len(items); from += share {
 		to := min(from+share, len(items))

@@ -45,7 +45,7 @@ func unpacked(t *testing.T, name string) string {
 
 // A file of each older version opens with all that it holds, sound, and searchable.
 func TestOlderFiles(t *testing.T) {
-	for _, name := range []string{"schema1.db.gz", "schema2.db.gz", "schema3.db.gz"} {
+	for _, name := range []string{"schema1.db.gz", "schema2.db.gz", "schema3.db.gz", "schema4.db.gz"} {
 		t.Run(name, func(t *testing.T) {
 			path := unpacked(t, name)
 			a := open(t, path)

@@ -165,7 +165,7 @@ func openWriter(path, source string, progress func(float64)) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
-	for _, step := range []func(context.Context, *sql.DB, string) error{checkSQLite, checkOurs, checkSound, startVacuum, startWAL} {
+	for _, step := range []func(context.Context, *sql.DB, string) error{checkSQLite, checkOurs, checkSound, shape, startWAL} {
 		if err := step(ctx, db, path); err != nil {
 			db.Close()
 			return nil, err
@@ -234,10 +234,14 @@ func checkSound(ctx context.Context, db *sql.DB, path string) error {
 	return nil
 }
 
-// startVacuum lets a file that is made now shrink in steps later. In one that has
-// tables already it changes nothing.
-func startVacuum(ctx context.Context, db *sql.DB, path string) error {
-	if _, err := db.ExecContext(ctx, `PRAGMA auto_vacuum=INCREMENTAL`); err != nil {
+// pageSize is what a new file has. Larger pages would make bulk a little cheaper,
+// and a single item, which writes a dozen of them, twice as dear.
+const pageSize = 8192
+
+// shape gives a file that is made now its pages, and lets it shrink in steps later.
+// In one that has tables already it changes nothing.
+func shape(ctx context.Context, db *sql.DB, path string) error {
+	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA page_size=%d; PRAGMA auto_vacuum=INCREMENTAL`, pageSize)); err != nil {
 		return explain(path, err)
 	}
 	return nil

@@ -64,7 +64,7 @@ func (a *Archive) raise(ctx context.Context, items []store.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
-	leaves := prepare(items)
+	leaves := a.prepare(items)
 	return a.write(ctx, func(t *transaction) {
 		for _, in := range leaves {
 			s := t.shelf(in.item.Feed)

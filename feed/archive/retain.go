@@ -51,8 +51,8 @@ type Retention struct {
 const (
 	retainStep  = 100       // items let go in one transaction: others write in between
 	proofBytes  = 256 << 20 // envelopes kept as proofs, per group
-	vacuumPages = "256"     // given back to the disk in one transaction
-	vacuumSpare = 1024      // free pages that are kept for what comes next
+	vacuumPages = "128"     // given back to the disk in one transaction
+	vacuumSpare = 512       // free pages that are kept for what comes next
 
 	incrementalVacuum = 2 // what PRAGMA auto_vacuum says of a file that can shrink in steps
 )

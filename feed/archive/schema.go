@@ -15,7 +15,7 @@ const applicationID = 0x66647472
 // Sources, hashes and groups are 32 bytes. Unsigned numbers are stored with the
 // same 64 bits, so those above half the range are negative: what is ordered by
 // them is ordered by (n < 0, n). Times are milliseconds since 1970, or NULL.
-var migrations = []step{{sql: schema1}, {sql: schema2}, {sql: schema3, fill: fill3, end: schema3End}, {sql: schema4}}
+var migrations = []step{{sql: schema1}, {sql: schema2}, {sql: schema3, fill: fill3, end: schema3End}, {sql: schema4}, {sql: schema5}}
 
 // step is one migration: statements, then what only a program can do, then
 // statements again.
