@@ -2,6 +2,7 @@ package feedtree_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -458,6 +459,11 @@ func TestItemsOfARevokedKeyAreGone(t *testing.T) {
 	if beliefs := believed(t, reader, url); !beliefs["stolen"].TakenBack || beliefs["b"].TakenBack || beliefs["b"].Trust != store.Signed {
 		t.Errorf("believed: %+v", beliefs)
 	}
+	for guid, revoked := range map[string]bool{"stolen": true, "b": false, "c": false} {
+		if got := revokedInStore(t, reader, url, guid); got != revoked {
+			t.Errorf("the store says that %q is revoked: %v", guid, got)
+		}
+	}
 	send(t, publisher, fresh, url, document("", "stolen", "c", "b", "a")) // it was no theft after all
 	eventually(t, "what the next key says as well", func() bool { return shownOf(t, s)["stolen"] == "signed" })
 }
@@ -477,6 +483,21 @@ func shownOf(t testing.TB, s *feedtree.Subscription) map[string]string {
 }
 
 // believed is what a node knows of the items that it stores, by guid.
+// revokedInStore is what somebody learns of an item who has only the node's store.
+func revokedInStore(t testing.TB, n *feedtree.Node, url, guid string) bool {
+	t.Helper()
+	rec, ok, err := n.Store().Feed(t.Context(), url)
+	items, err2 := n.Store().Items(t.Context(), url, 50)
+	if err != nil || err2 != nil || !ok {
+		t.Fatal(ok, err, err2)
+	}
+	at := slices.IndexFunc(items, func(it store.Item) bool { return it.Key == "guid:"+guid })
+	if at < 0 {
+		t.Fatalf("%q is not there", guid)
+	}
+	return feedtree.Revoked(rec, items[at])
+}
+
 func believed(t testing.TB, n *feedtree.Node, url string) map[string]feedtree.Belief {
 	t.Helper()
 	items, err := n.Store().Items(t.Context(), url, 50)

@@ -139,9 +139,19 @@ func (p *policy) trust(env *signing.Envelope) store.Trust {
 
 // disowns reports whether the feed's keys take back an item that is stored as the
 // publisher's: its key was revoked before it said that.
-func (p *policy) disowns(it *store.Item) bool {
-	state := p.book.latest()
+func (p *policy) disowns(it *store.Item) bool { return p.book.disowns(it) }
+
+func (b *keyBook) disowns(it *store.Item) bool {
+	state := b.latest()
 	return it.Trust == store.Signed && state != nil && state.Revokes(it.Source, it.Epoch, it.Seq)
+}
+
+// Revoked reports whether the keys in a feed's record take back an item of it that is
+// stored as signed, for those who read a store without a node: [Node.Believed] knows
+// beside that what its origin was seen to say.
+func Revoked(rec store.Feed, it store.Item) bool {
+	book := bookOf(&rec)
+	return book.disowns(&it)
 }
 
 // hurry notes that the publisher's clock is ahead, for people to see.

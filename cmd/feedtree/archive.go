@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,7 +142,9 @@ func (archiveSearchCmd) Help() string {
 Examples:
 
     feedtree archive search push feeds
-    feedtree archive search --json 'micro*' | jq -r .link`
+    feedtree archive search --json 'micro*' | jq -r .link
+
+"revoked" is called what a key signed after it was revoked: the page does not show it.`
 }
 
 // foundItem is an item as a line of JSON.
@@ -168,8 +171,16 @@ func (c archiveSearchCmd) Run(ctx context.Context, t terminal) (err error) {
 	}
 	lines := json.NewEncoder(t.Out)
 	lines.SetEscapeHTML(false)
+	feeds, err := a.Feeds(ctx)
+	if err != nil {
+		return err
+	}
 	for _, h := range hits {
 		found := describeHit(h)
+		of := slices.IndexFunc(feeds, func(f store.Feed) bool { return f.URL == h.Item.Feed })
+		if of >= 0 && feedtree.Revoked(feeds[of], h.Item) {
+			found.Trust = "revoked" // as its page does not show it at all
+		}
 		if !c.JSON {
 			_, err = fmt.Fprintf(t.Out, "%s  %-12s %s\n    %s\n    %s\n", dayOf(found.Published), found.Trust, oneLine(found.Title), oneLine(found.Link), oneLine(marked(h, t.Out)))
 		} else {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/feedtree/feedtree/feed/archive"
 	"github.com/feedtree/feedtree/feed/store"
+	"github.com/feedtree/feedtree/signing"
 )
 
 // kept makes a data directory with two items and returns it, still in use.
@@ -89,6 +91,48 @@ func TestArchiveSearchJSON(t *testing.T) {
 		if !strings.Contains(out, `"`+name+`":`) {
 			t.Errorf("no %s in %s", name, out)
 		}
+	}
+}
+
+// What a stolen key said is found, and called what it is.
+func TestArchiveSearchTellsRevocations(t *testing.T) {
+	dir, data := kept(t)
+	const url = "https://news.example/feed.xml"
+	root, _ := signing.Generate(rand.Reader)
+	now, stolen := [32]byte{9}, [32]byte{7}
+	state, err := signing.SignKeyState(signing.KeyState{
+		Version: 1, URL: url, Issued: time.Now(), Roots: signing.RootSet{Keys: []signing.PublicKey{root.Public()}, Threshold: 1},
+		Signing: []signing.SigningKey{{Key: now, Until: time.Now().Add(time.Hour)}},
+		Revoked: []signing.Revocation{{Key: stolen, Epoch: 1, Seq: 5}},
+	}, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := json.Marshal(map[string]string{"pem": string(signing.Certificate{state}.MarshalPEM())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := store.Batch{Feed: &store.Feed{URL: url, Cert: cert}}
+	for seq, title := range []string{4: "before theft", 6: "after theft"} {
+		if title != "" {
+			batch.Items = append(batch.Items, store.Item{Feed: url, Key: title, Trust: store.Signed, Source: stolen, Epoch: 1, Seq: uint64(seq),
+				Doc: []byte(`<rss><channel><item><title>` + title + `</title></item></channel></rss>`)})
+		}
+	}
+	if _, err := data.archive.Apply(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	_, out, errs := archiveTool("search", "--json", "--data", dir, "theft")
+	trust := map[string]string{}
+	for lines := json.NewDecoder(strings.NewReader(out)); lines.More(); {
+		var found foundItem
+		if err := lines.Decode(&found); err != nil {
+			t.Fatal(err)
+		}
+		trust[found.Title] = found.Trust
+	}
+	if trust["before theft"] != "signed" || trust["after theft"] != "revoked" {
+		t.Errorf("%v\n%s%s", trust, out, errs)
 	}
 }
 
