@@ -20,6 +20,7 @@ type host struct {
 	byGroup map[multicast.Group]*Record // of many
 
 	ep   *oversim.Endpoint[*tree.Message]
+	lane *lane
 	node *tree.Node
 }
 
@@ -111,7 +112,7 @@ func (h *host) boot(ep *oversim.Endpoint[*tree.Message]) oversim.Host[*tree.Mess
 	if u := h.world.cfg.Unreachable; u != nil && u(h.id) {
 		cfg.Leaf = true
 	}
-	h.ep, h.node = ep, tree.New(cfg, ep, ep.Rand())
+	h.ep, h.lane, h.node = ep, &h.world.lanes[ep.Lane()], tree.New(cfg, ep, ep.Rand())
 	return h
 }
 
@@ -129,13 +130,17 @@ func (h *host) resume() {
 }
 
 func (h *host) join(r *Record) {
+	h.world.Call(h.id, func(now time.Duration) { h.enter(now, r) })
+}
+
+func (h *host) enter(now time.Duration, r *Record) {
 	cursor := slices.Clone(r.cursor)
 	if r.Joins++; r.Joins > 1 && cursor == nil {
 		cursor = []multicast.Stamp{} // a member before, if one that got nothing
 	}
-	h.world.Input(h.id, tree.Input{Kind: tree.JoinGroup, Group: r.Group, Cursor: cursor, Recent: h.recent(r)})
+	h.step(now, tree.Input{Kind: tree.JoinGroup, Group: r.Group, Cursor: cursor, Recent: h.recent(r)})
 	for _, proof := range slices.Clone(r.Forks) {
-		h.world.Input(h.id, tree.Input{Kind: tree.Convict, Event: proof})
+		h.step(now, tree.Input{Kind: tree.Convict, Event: proof})
 	}
 }
 
@@ -160,7 +165,7 @@ func (h *host) Receive(now time.Duration, from overlay.ID, m *tree.Message) {
 	}
 	h.step(now, tree.Input{Kind: tree.Receive, From: from, Msg: m})
 	if h.world.reuses {
-		h.world.out.Spent = append(h.world.out.Spent, m)
+		h.lane.out.Spent = append(h.lane.out.Spent, m)
 	}
 }
 
@@ -176,22 +181,22 @@ func (h *host) Deadline() time.Duration { return h.node.Deadline() }
 // step feeds one input, does what the node wants done, and feeds what the
 // application answers, until it has nothing more to say.
 func (h *host) step(now time.Duration, in tree.Input) {
-	w := h.world
-	if w.busy {
+	l := h.lane
+	if l.busy {
 		panic("sim: an input in the middle of a step")
 	}
-	w.busy = true
-	h.node.Step(now, in, &w.out)
-	h.carryOut(now, &w.out)
-	for k := 0; k < len(w.next); k++ {
-		h.node.Step(now, w.next[k], &w.out)
-		h.carryOut(now, &w.out)
+	l.busy = true
+	h.node.Step(now, in, &l.out)
+	h.carryOut(now, &l.out)
+	for k := 0; k < len(l.next); k++ {
+		h.node.Step(now, l.next[k], &l.out)
+		h.carryOut(now, &l.out)
 	}
-	if len(w.next) > 0 {
-		clear(w.next)
-		w.next = w.next[:0]
+	if len(l.next) > 0 {
+		clear(l.next)
+		l.next = l.next[:0]
 	}
-	w.busy = false
+	l.busy = false
 }
 
 func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
@@ -207,15 +212,14 @@ func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
 				continue
 			}
 		}
-		w.sized, w.size = s.Msg, Size(s.Msg)
-		t := &w.traffic[int(s.Msg.Type)%len(w.traffic)]
+		size := Size(s.Msg)
+		t := &h.lane.traffic[int(s.Msg.Type)%len(h.lane.traffic)]
 		t.Messages++
-		t.Bytes += uint64(w.size)
+		t.Bytes += uint64(size)
 		if w.cfg.Sent != nil {
 			w.cfg.Sent(now, h.id, s.To, s.Msg)
 		}
-		h.ep.Send(s.To, s.Msg)
-		w.sized = nil
+		h.ep.Post(s.To, s.Msg, uint8(s.Msg.Type), size)
 	}
 	for _, g := range out.Lookups {
 		h.ep.Lookup(g.Key(), func(now time.Duration, nearest []overlay.ID, ok bool) {
@@ -228,7 +232,7 @@ func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
 	for _, e := range out.Kept {
 		r := h.record(e.Group)
 		r.leased = keep(r.leased, e, h.world.cfg.Recent)
-		h.world.next = append(h.world.next, tree.Input{Kind: tree.Stored, Group: e.Group, Stamp: e.Stamp})
+		h.lane.next = append(h.lane.next, tree.Input{Kind: tree.Stored, Group: e.Group, Stamp: e.Stamp})
 	}
 	for _, no := range out.Notices {
 		h.notice(now, no)
@@ -258,7 +262,7 @@ func (h *host) deliver(now time.Duration, d multicast.Delivery) {
 	if !h.world.cfg.Lean {
 		r.recent = keep(r.recent, d.Event, h.world.cfg.Recent)
 	}
-	h.world.next = append(h.world.next, tree.Input{Kind: tree.Stored, Group: d.Event.Group, Stamp: s})
+	h.lane.next = append(h.lane.next, tree.Input{Kind: tree.Stored, Group: d.Event.Group, Stamp: s})
 }
 
 func keep(kept []multicast.Event, e multicast.Event, most int) []multicast.Event {
@@ -292,7 +296,7 @@ func (r *Record) whole(s multicast.Stamp) bool {
 
 func (h *host) notice(now time.Duration, no tree.Notice) {
 	w := h.world
-	w.notices[int(no.Kind)%len(w.notices)]++
+	h.lane.notices[int(no.Kind)%len(h.lane.notices)]++
 	if w.cfg.Watch != nil {
 		w.cfg.Watch(now, h.id, no)
 	}
@@ -307,13 +311,13 @@ func (h *host) notice(now time.Duration, no tree.Notice) {
 			return
 		}
 		if proof, ok := w.cfg.Prove(h.id, no.Events); ok {
-			w.next = append(w.next, tree.Input{Kind: tree.Convict, Event: proof})
+			h.lane.next = append(h.lane.next, tree.Input{Kind: tree.Convict, Event: proof})
 		}
 	case tree.Forked:
 		r.Forks = append(r.Forks, no.Events[0])
 	case tree.BeatDue:
 		beat := *r.publisher(h.id)
 		beat.Beat = uint64(now.Milliseconds()) + 1
-		w.next = append(w.next, tree.Input{Kind: tree.Publish, Group: no.Group, Event: w.event(no.Group, beat)})
+		h.lane.next = append(h.lane.next, tree.Input{Kind: tree.Publish, Group: no.Group, Event: w.event(no.Group, beat)})
 	}
 }

@@ -15,6 +15,10 @@ import (
 // TreesConfig describes a world of trees. The zero value is an empty one with
 // the protocol as shipped and a network without faults.
 type TreesConfig struct {
+	// With lanes that run at once, Watch, Delivered and Sent are called at once too, for
+	// nodes of different lanes; so is Dropper; Lie and Prove
+	// want a single lane.
+
 	// Nodes is how many nodes there are from the beginning, named n0, n1, ….
 	Nodes int
 	// Net is the network; Measure and Clone are the world's own.
@@ -71,14 +75,18 @@ type Trees struct {
 	sides   map[overlay.ID]int
 	groups  []*ledger // in the order first used
 	ledgers map[multicast.Group]*ledger
+	lanes   []lane // as the network has them
+	reuses  bool   // nobody but the two nodes sees a message
+}
+
+// A lane is what the nodes of one of the network's lanes share: no other touches it.
+type lane struct {
 	out     tree.Outbox
-	next    []tree.Input  // what the application answers to the step at hand
-	busy    bool          // a step is being carried out
-	reuses  bool          // nobody but the two nodes sees a message
-	sized   *tree.Message // the message being sent, and its size
-	size    int
+	next    []tree.Input // what the application answers to the step at hand
+	busy    bool         // a step is being carried out
 	traffic [32]Traffic
 	notices [16]uint64
+	_       [64]byte
 }
 
 // A ledger is what the world knows about one group.
@@ -118,7 +126,8 @@ func NewTrees(cfg TreesConfig) *Trees {
 		cfg.Net.Undialable = cfg.Unreachable
 	}
 	w := &Trees{reuses: cfg.Net.Trace == nil && cfg.Lie == nil && cfg.Dropper == nil, cfg: cfg, odd: map[overlay.ID]*host{}, sides: map[overlay.ID]int{}, ledgers: map[multicast.Group]*ledger{}}
-	cfg.Net.Measure = w.measure
+	cfg.Net.Measure = func(m *tree.Message) (uint8, int) { return uint8(m.Type), Size(m) }
+	w.lanes = make([]lane, max(cfg.Net.Lanes.Count, 1))
 	w.Net = oversim.New(cfg.Net)
 	for i := range cfg.Nodes {
 		w.Add(overlay.ID(fmt.Sprintf("n%d", i)))
@@ -141,13 +150,6 @@ func number(id overlay.ID) int {
 		k = 10*k + int(d)
 	}
 	return k
-}
-
-func (w *Trees) measure(m *tree.Message) (uint8, int) {
-	if m == w.sized {
-		return uint8(m.Type), w.size
-	}
-	return uint8(m.Type), Size(m)
 }
 
 // GroupNamed returns the group of a made-up feed, which Dump shows under its
@@ -231,6 +233,17 @@ func (w *Trees) Join(g multicast.Group, ids ...overlay.ID) {
 			h.join(m)
 		}
 	}
+}
+
+// JoinAt makes a node that is up at a time to come a member of a group then.
+func (w *Trees) JoinAt(at time.Duration, g multicast.Group, id overlay.ID) {
+	l, h := w.ledger(g), w.host(id)
+	w.CallAt(at, id, func(now time.Duration) {
+		if m := h.record(g); !m.Member {
+			m.Member, m.since = true, len(l.published)
+			h.enter(now, m)
+		}
+	})
 }
 
 // Leave ends the membership; what was received is kept.
@@ -325,9 +338,13 @@ func (w *Trees) Published(g multicast.Group) []Published {
 // Messages returns what was sent so far by type; types nobody sent are left out.
 func (w *Trees) Messages() []Traffic {
 	var all []Traffic
-	for t, c := range w.traffic {
+	for t := range w.lanes[0].traffic {
+		c := Traffic{Type: tree.Type(t)}
+		for k := range w.lanes {
+			c.Messages += w.lanes[k].traffic[t].Messages
+			c.Bytes += w.lanes[k].traffic[t].Bytes
+		}
 		if c.Messages > 0 {
-			c.Type = tree.Type(t)
 			all = append(all, c)
 		}
 	}
@@ -335,4 +352,10 @@ func (w *Trees) Messages() []Traffic {
 }
 
 // Notices returns how many notices of a kind the nodes gave.
-func (w *Trees) Notices(k tree.NoticeKind) uint64 { return w.notices[k] }
+func (w *Trees) Notices(k tree.NoticeKind) uint64 {
+	var sum uint64
+	for i := range w.lanes {
+		sum += w.lanes[i].notices[k]
+	}
+	return sum
+}

@@ -1,6 +1,6 @@
-// Package sim is a deterministic network in one goroutine: it runs any state
-// machine written as steps, with latency, faults and churn, and the same seed
-// always gives the same run.
+// Package sim is a deterministic network: it runs any state machine written as
+// steps, with latency, faults and churn, and the same seed always gives the same
+// run, on one processor or on several.
 //
 // A [Net] is generic over the message type. Each node is a [Host]: an adapter
 // around a core that turns Receive, Gone, Routes and Tick into steps and
@@ -27,11 +27,21 @@
 // With [Tables].Joined tables are what that leaves: full where many nodes
 // belong, with gaps where a node had no luck, older nodes in more of them.
 //
+// # Lanes
+//
+// [Lanes] part the nodes so that those who run a network can give each part a
+// processor of its own. No message between parts is faster than some least delay: for
+// so long each part goes on without looking at the others, and nothing else that one
+// node does is seen by another at once. A connection's other end is there when word of
+// it arrives; a lookup looks at tables a few milliseconds after it was asked for.
+// While the network is cut, and once a node has died, it goes on as one.
+//
 // # Invariants
 //
 //  1. Same configuration, same calls: same [Net.Hash], which covers time, from,
 //     to, kind and size of every event. It depends neither on the order in
-//     which nodes were added at one instant nor on how a run is cut into calls.
+//     which nodes were added at one instant nor on how a run is cut into calls,
+//     nor on the lanes.
 //  2. Messages of an ordered pair arrive in the order sent, unless reordering
 //     is on. At equal times the order of different nodes' events is drawn from
 //     the seed.

@@ -19,6 +19,9 @@ const (
 	opRefresh    // to looks after disconnected peers in its table
 	opRejoin     // to finds the others again after a partition
 	opControl    // do is the caller's
+	opCall       // the same, at to
+	opWalk       // to's lookup begins
+	opOpen       // the connection that from makes reaches to
 )
 
 // An event is what is to happen. life and mate are the lives of to and from
@@ -28,7 +31,7 @@ type event[M any] struct {
 	tie        uint64
 	left       time.Duration // when a message is out of its sender's uplink
 	msg        M
-	from, to   int32 // of opControl and opLooked, from is the call
+	from, to   int32 // of opControl, opCall, opWalk and opLooked, from is the call
 	life, mate uint32
 	next       int32 // in the agenda's lists
 	size       uint32
@@ -60,7 +63,12 @@ func (c *calls) take(i int32) func(time.Duration) {
 	return f
 }
 
-const drawn = 1 << 63 // set in the tie of every event that is not a control
+// Of the ties at one instant those of controls come first, then those of opOpen:
+// both ends know of a connection before anything arrives on it.
+const (
+	drawn  = 1 << 63 // set in the tie of every other event
+	opened = 1 << 62
+)
 
 // push queues an event with a tie that follows from what it is, not from when
 // it was queued.
@@ -69,15 +77,23 @@ func (n *Net[M]) push(at time.Duration, e event[M]) {
 	if e.from >= 0 {
 		tie = mix(tie, n.pos[e.from])
 	}
+	by := &n.own
 	if e.to >= 0 {
 		tie = mix(tie, n.pos[e.to])
+		by = n.laneOf(e.to)
 	}
-	n.pushTie(at, tie, e)
+	n.post(by, at, tie|drawn, &e)
 }
 
-func (n *Net[M]) pushTie(at time.Duration, tie uint64, e event[M]) {
-	e.at, e.tie = max(at, n.now), tie|drawn
-	n.agenda.push(e)
+// post queues an event that a node of a lane makes.
+func (n *Net[M]) post(by *lane[M], at time.Duration, tie uint64, e *event[M]) {
+	e.at, e.tie = max(at, by.now), tie
+	home := n.home(e)
+	if n.open && home != by {
+		by.away = append(by.away, *e)
+		return
+	}
+	home.agenda.push(*e)
 }
 
 // alone makes an event that concerns one node in its present life.
@@ -88,7 +104,13 @@ func (n *Net[M]) alone(o op, i int32) event[M] {
 func (n *Net[M]) handle(e *event[M]) {
 	switch e.op {
 	case opControl:
-		n.calls.take(e.from)(n.now)
+		n.own.calls.take(e.from)(n.own.now)
+		return
+	case opCall:
+		n.call(e)
+		return
+	case opOpen:
+		n.openEnd(e)
 		return
 	case opCut:
 		n.noticeCut()
@@ -101,8 +123,8 @@ func (n *Net[M]) handle(e *event[M]) {
 		return
 	}
 	var do func(time.Duration)
-	if e.op == opLooked {
-		do = n.calls.take(e.from)
+	if e.op == opLooked || e.op == opWalk {
+		do = n.own.calls.take(e.from)
 	}
 	nd := &n.nodes[e.to]
 	if !nd.alive || nd.life != e.life {
@@ -116,12 +138,14 @@ func (n *Net[M]) handle(e *event[M]) {
 	case opRoutes:
 		nd.flags &^= routesDue
 		n.trace(Routes, -1, e.to)
-		nd.host.Routes(n.now)
+		nd.host.Routes(n.at(e.to))
 	case opTick:
 		n.tick(e.to)
 	case opLooked:
 		n.trace(Looked, -1, e.to)
-		do(n.now)
+		do(n.own.now)
+	case opWalk:
+		do(n.own.now)
 	case opRefresh:
 		nd.flags &^= refreshDue
 		n.refresh(e.to)
@@ -131,21 +155,31 @@ func (n *Net[M]) handle(e *event[M]) {
 	n.arm(e.to)
 }
 
+// call runs what was planned for a node, if it is up.
+func (n *Net[M]) call(e *event[M]) {
+	do := n.laneOf(e.to).calls.take(e.from)
+	if n.nodes[e.to].alive {
+		do(n.at(e.to))
+		n.arm(e.to)
+	}
+}
+
 // tick calls the host's Tick if its deadline is really reached: it may have
 // moved since the event was queued.
 func (n *Net[M]) tick(i int32) {
 	nd := &n.nodes[i]
-	if nd.tickAt > n.now {
+	now := n.at(i)
+	if nd.tickAt > now {
 		return // an earlier deadline was queued and passed; the later one is still there
 	}
 	nd.tickAt = Never
-	if nd.host.Deadline() > n.now {
+	if nd.host.Deadline() > now {
 		return
 	}
 	n.trace(Ticked, -1, i)
-	nd.host.Tick(n.now)
-	if d := nd.host.Deadline(); d <= n.now {
-		panic(fmt.Sprintf("sim: node %q wants its next tick at %v after one at %v: time would stand still", nd.id, d, n.now))
+	nd.host.Tick(now)
+	if d := nd.host.Deadline(); d <= now {
+		panic(fmt.Sprintf("sim: node %q wants its next tick at %v after one at %v: time would stand still", nd.id, d, now))
 	}
 }
 
@@ -160,6 +194,6 @@ func (n *Net[M]) arm(i int32) {
 	if at >= nd.tickAt {
 		return
 	}
-	nd.tickAt = max(at, n.now)
+	nd.tickAt = max(at, n.at(i))
 	n.push(nd.tickAt, n.alone(opTick, i))
 }

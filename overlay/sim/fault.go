@@ -55,11 +55,11 @@ func (n *Net[M]) Crash(id overlay.ID) {
 	if !n.nodes[i].alive {
 		return
 	}
-	n.nodes[i].cut, n.nodes[i].cutOf = n.now, n.nodes[i].life
+	n.nodes[i].cut, n.nodes[i].cutOf = n.own.now, n.nodes[i].life
 	for _, l := range n.die(i, Crashed) {
-		n.push(n.now+n.cfg.Detect, n.goneEvent(l.peer, i, n.nodes[i].life))
+		n.push(n.own.now+n.cfg.Detect, n.goneEvent(l.peer, i, n.nodes[i].life))
 	}
-	n.push(n.now+n.cfg.Detect, n.alone(opNoticed, i))
+	n.push(n.own.now+n.cfg.Detect, n.alone(opNoticed, i))
 }
 
 // Close takes the node away with its connections closed: each peer notices as
@@ -70,20 +70,20 @@ func (n *Net[M]) Close(id overlay.ID) {
 		return
 	}
 	for _, l := range n.die(i, Closed) {
-		at := max(n.now+n.delay(i, l.peer, 1<<63), l.last+1)
+		at := max(n.own.now+n.delay(i, l.peer, 1<<63), l.last+1)
 		if n.nodes[l.peer].side != n.nodes[i].side {
-			at = n.now + n.cfg.Detect
+			at = n.own.now + n.cfg.Detect
 		}
 		n.push(at, n.goneEvent(l.peer, i, n.nodes[i].life))
 	}
-	n.push(n.now+routesAfter, n.alone(opNoticed, i))
+	n.push(n.own.now+routesAfter, n.alone(opNoticed, i))
 }
 
 // die takes the node down and returns the links that others have to notice.
 func (n *Net[M]) die(i int32, how What) []link {
 	nd := &n.nodes[i]
 	nd.alive, n.up[i] = false, false
-	nd.host, nd.died = nil, n.now
+	nd.host, nd.died = nil, n.own.now
 	open := nd.links[:0]
 	for _, l := range nd.links {
 		if l.life != dialling && n.nodes[l.peer].alive {
@@ -119,11 +119,11 @@ func (n *Net[M]) Partition(sets ...[]overlay.ID) {
 	}
 	for i, side := range sides {
 		if n.nodes[i].side != side {
-			n.nodes[i].side, n.nodes[i].since = side, n.now
+			n.nodes[i].side, n.nodes[i].since = side, n.own.now
 		}
 	}
 	n.parted = len(sets) > 0
-	n.push(n.now+n.cfg.Detect, event[M]{op: opCut, from: -1, to: -1})
+	n.push(n.own.now+n.cfg.Detect, event[M]{op: opCut, from: -1, to: -1})
 }
 
 const rejoinWithin = 10 * time.Second
@@ -135,10 +135,10 @@ func (n *Net[M]) Heal() {
 	for i := range n.nodes {
 		nd := &n.nodes[i]
 		if nd.side != 0 {
-			nd.side, nd.since = 0, n.now
+			nd.side, nd.since = 0, n.own.now
 		}
 		if nd.alive {
-			n.push(n.now+span(n.draw(int32(i)), rejoinWithin), n.alone(opRejoin, int32(i)))
+			n.push(n.own.now+span(n.draw(int32(i)), rejoinWithin), n.alone(opRejoin, int32(i)))
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (n *Net[M]) noticeCut() {
 		}
 		for _, l := range n.nodes[i].links {
 			if l.life != dialling && n.cutLongAgo(a, l.peer) {
-				n.push(n.now, n.goneEvent(a, l.peer, l.life))
+				n.push(n.own.now, n.goneEvent(a, l.peer, l.life))
 			}
 		}
 		for _, p := range n.nodes[i].table.peers {
@@ -166,7 +166,7 @@ func (n *Net[M]) noticeCut() {
 
 func (n *Net[M]) cutLongAgo(a, b int32) bool {
 	x, y := &n.nodes[a], &n.nodes[b]
-	return y.alive && x.side != y.side && max(x.since, y.since)+n.cfg.Detect <= n.now
+	return y.alive && x.side != y.side && max(x.since, y.since)+n.cfg.Detect <= n.own.now
 }
 
 // noticeDeath marks a node that is still down in the tables of those who hold

@@ -59,19 +59,30 @@ func (n *Net[M]) rtt(a, b int32) time.Duration {
 	return n.delay(a, b, middle) + n.delay(b, a, middle)
 }
 
+// A load is a message with its measure.
+type load[M any] struct {
+	msg  M
+	kind uint8
+	size uint32
+}
+
 // send puts m on the way from a. (Invariants 2 and 4.)
-func (n *Net[M]) send(a int32, to overlay.ID, m M) {
+func (n *Net[M]) send(a int32, to overlay.ID, m load[M]) {
 	b, known := n.index(to)
 	if !known {
-		b = n.admit(to)
+		n.whole(a, func() { n.sendOn(a, n.admitted(to), m) })
+		return
 	}
+	n.sendOn(a, b, m)
+}
+
+func (n *Net[M]) sendOn(a, b int32, m load[M]) {
 	if a == b {
-		panic(fmt.Sprintf("sim: node %q sends to itself", to))
+		panic(fmt.Sprintf("sim: node %q sends to itself", n.nodes[a].id))
 	}
-	kind, bytes := n.cfg.Measure(m)
-	size := uint32(bytes)
-	n.counts.Sent++
-	n.counts.Bytes += uint64(size)
+	by := n.laneOf(a)
+	by.counts.Sent++
+	by.counts.Bytes += uint64(m.size)
 	at, found := n.linkAt(a, b)
 	if !found {
 		at = n.connect(a, b)
@@ -79,30 +90,31 @@ func (n *Net[M]) send(a int32, to overlay.ID, m M) {
 	l := &n.nodes[a].links[at]
 	var wait time.Duration
 	if l.life != dialling {
-		wait = n.uplink(a, bytes)
+		wait = n.uplink(a, m.size)
 	}
 	switch {
 	case l.life != dialling && l.life == n.nodes[b].life && n.reach(a, b):
-		e := event[M]{op: opMessage, from: a, to: b, life: l.life, mate: n.nodes[a].life, kind: kind, size: size, left: n.now + wait, msg: m}
+		e := event[M]{op: opMessage, from: a, to: b, life: l.life, mate: n.nodes[a].life, kind: m.kind, size: m.size, left: by.now + wait, msg: m.msg}
 		n.transmit(&e, l)
 		return
 	case l.life != dialling && n.reach(a, b):
 		// The peer was restarted and knows nothing of the connection: it says so.
-		n.push(n.now+n.rtt(a, b), n.goneEvent(a, b, l.life))
+		n.push(by.now+n.rtt(a, b), n.goneEvent(a, b, l.life))
 	}
-	n.lose(&event[M]{from: a, to: b, kind: kind, size: size, msg: m})
+	n.lose(by, &event[M]{from: a, to: b, kind: m.kind, size: m.size, msg: m.msg})
 }
 
 // uplink takes a's uplink for a message and returns how long from now it takes
 // until the last of its bytes has left. What goes to a peer that is not there
 // any more leaves like everything else; only an unfinished dial holds it back.
-func (n *Net[M]) uplink(a int32, size int) time.Duration {
+func (n *Net[M]) uplink(a int32, size uint32) time.Duration {
 	nd := &n.nodes[a]
 	if nd.upload <= 0 {
 		return 0
 	}
-	nd.busy = max(nd.busy, n.now) + time.Duration(int64(size)*8*int64(time.Second)/nd.upload)
-	return nd.busy - n.now
+	now := n.at(a)
+	nd.busy = max(nd.busy, now) + time.Duration(int64(size)*8*int64(time.Second)/nd.upload)
+	return nd.busy - now
 }
 
 // connect makes the connection that a's first message to b needs.
@@ -111,17 +123,42 @@ func (n *Net[M]) connect(a, b int32) int {
 	if !n.reach(a, b) || !n.dialable(a, b) {
 		return n.connectInVain(a, b, believed)
 	}
-	l := link{peer: b, life: n.nodes[b].life}
+	by := n.laneOf(a)
+	l := link{peer: b, life: n.nodes[b].life, last: by.now + n.delay(a, b, 1<<63)}
+	e := event[M]{op: opOpen, from: a, to: b, life: l.life, mate: n.nodes[a].life}
+	n.post(by, l.last, opened|mix(n.pos[a], n.pos[b])>>2, &e)
+	l.last--
 	if !believed {
-		n.counts.Dials++
-		l.last = n.now + n.rtt(a, b) + n.delay(a, b, 1<<63)
+		by.counts.Dials++
+		l.last += n.rtt(a, b) + 1
 		if n.nodes[b].hidden {
 			l.last += 2 * n.rtt(a, b)
 		}
 	}
-	n.setLink(b, link{peer: a, life: n.nodes[a].life})
-	n.meet(a, b)
+	n.insert(a, b)
 	return n.setLink(a, l)
+}
+
+// openEnd makes the other end of a connection, once word of it comes. If who was
+// meant is not there any more, who makes it has to notice.
+func (n *Net[M]) openEnd(e *event[M]) {
+	a, b := e.from, e.to
+	to, from := &n.nodes[b], &n.nodes[a]
+	if !from.alive || from.life != e.mate || to.side != from.side {
+		return // a's end is gone, or a cut will be noticed
+	}
+	if to.alive && to.life == e.life {
+		n.setLink(b, link{peer: a, life: e.mate})
+		n.insert(b, a)
+		return
+	}
+	by := n.laneOf(b)
+	at := by.now + n.delay(b, a, 1<<63)
+	if !to.alive && to.cutOf == e.life {
+		at = max(at, to.died+n.cfg.Detect)
+	}
+	gone := n.goneEvent(a, b, e.life)
+	n.post(by, at, mix(mix(n.pos[a], n.pos[b]), uint64(at))|drawn, &gone)
 }
 
 // dialable reports whether a connection from a to b comes about, should both be up.
@@ -142,10 +179,11 @@ func (n *Net[M]) connectInVain(a, b int32, believed bool) int {
 		}
 		return n.setLink(a, link{peer: b, life: life})
 	}
-	n.counts.Dials++
+	by := n.laneOf(a)
+	by.counts.Dials++
 	e := n.alone(opDial, a)
 	e.from = b
-	n.push(n.now+n.cfg.Dial, e)
+	n.push(by.now+n.cfg.Dial, e)
 	return n.setLink(a, link{peer: b, life: dialling})
 }
 
@@ -156,7 +194,7 @@ func (n *Net[M]) noticed(a, b int32) time.Duration {
 	if y.alive {
 		broken = max(x.since, y.since)
 	}
-	return max(broken+n.cfg.Detect, n.now)
+	return max(broken+n.cfg.Detect, n.at(a))
 }
 
 // goneEvent tells a that its connection to that life of peer is lost.
@@ -169,9 +207,10 @@ func (n *Net[M]) goneEvent(a, peer int32, mate uint32) event[M] {
 // transmit sends a message over an open link once the uplink has it out.
 func (n *Net[M]) transmit(e *event[M], l *link) {
 	a, b := e.from, e.to
+	by := n.laneOf(a)
 	f := n.faultsOf(a, b)
 	if f.Loss > 0 && unit(n.draw(a)) < f.Loss {
-		n.lose(e)
+		n.lose(by, e)
 		return
 	}
 	at := e.left + n.delay(a, b, n.draw(a))
@@ -181,32 +220,33 @@ func (n *Net[M]) transmit(e *event[M], l *link) {
 		at = max(at, l.last+1)
 		l.last = at
 	}
-	n.pushTie(at, n.draw(a), *e)
+	n.post(by, at, n.draw(a)|drawn, e)
 	if f.Duplicate > 0 && unit(n.draw(a)) < f.Duplicate {
-		n.counts.Duplicated++
+		by.counts.Duplicated++
 		e.msg = n.cfg.Clone(e.msg)
 		l.last = max(l.last, at) + 1
-		n.pushTie(l.last, n.draw(a), *e)
+		n.post(by, l.last, n.draw(a)|drawn, e)
 	}
 }
 
-func (n *Net[M]) lose(e *event[M]) {
-	n.counts.Lost++
-	n.traceMessage(Lost, e.from, e.to, &e.msg, e.kind, e.size)
+func (n *Net[M]) lose(at *lane[M], e *event[M]) {
+	at.counts.Lost++
+	n.traceMessage(at, Lost, e.from, e.to, &e.msg, e.kind, e.size)
 }
 
 // receive hands a message over, unless the connection it travelled on broke
 // under way.
 func (n *Net[M]) receive(e *event[M]) {
 	to, from := &n.nodes[e.to], &n.nodes[e.from]
+	at := n.laneOf(e.to)
 	unsent := from.cutOf == e.mate && from.cut < e.left
 	if !to.alive || to.life != e.life || to.side != from.side || unsent {
-		n.lose(e)
+		n.lose(at, e)
 		return
 	}
-	n.counts.Received++
-	n.traceMessage(Received, e.from, e.to, &e.msg, e.kind, e.size)
-	to.host.Receive(n.now, from.id, e.msg)
+	at.counts.Received++
+	n.traceMessage(at, Received, e.from, e.to, &e.msg, e.kind, e.size)
+	to.host.Receive(at.now, from.id, e.msg)
 	n.arm(e.to)
 }
 
@@ -236,5 +276,5 @@ func (n *Net[M]) dialFailed(e *event[M]) {
 
 func (n *Net[M]) tellGone(i, peer int32) {
 	n.trace(Gone, peer, i)
-	n.nodes[i].host.Gone(n.now, n.nodes[peer].id)
+	n.nodes[i].host.Gone(n.at(i), n.nodes[peer].id)
 }

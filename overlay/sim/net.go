@@ -42,6 +42,9 @@ type Config[M any] struct {
 	// other, and the dialable ones to every undialable one, in three times the time.
 	Punches func(overlay.ID) bool
 
+	// Lanes part the nodes for several processors.
+	Lanes Lanes
+
 	// Number, if set, guesses from an ID how many were added before it, which
 	// saves the network looking that up for each message. A guess may be wrong.
 	Number func(overlay.ID) int
@@ -86,6 +89,7 @@ func (c *Config[M]) setDefaults() {
 	if c.Dial == 0 {
 		c.Dial = 5 * time.Second
 	}
+	c.Lanes.setDefaults()
 	if c.Measure == nil {
 		c.Measure = func(M) (uint8, int) { return 0, 0 }
 	}
@@ -94,12 +98,13 @@ func (c *Config[M]) setDefaults() {
 	}
 }
 
-// Net is a simulated network. It belongs to one goroutine.
+// Net is a simulated network. It belongs to one goroutine, whatever Lanes.Do does
+// within a call of its methods.
 type Net[M any] struct {
-	cfg    Config[M]
-	now    time.Duration
-	hash   uint64
-	counts Counts
+	cfg   Config[M]
+	own   lane[M] // of what concerns the whole network
+	lanes []lane[M]
+	open  bool // a window is: lanes go on by themselves
 
 	nodes []node[M]
 	pos   []uint64 // positions by node, apart: tables walk them all the time
@@ -110,8 +115,6 @@ type Net[M any] struct {
 
 	holders [][]int32 // by node: who has it in a table; nil: nobody asked yet
 
-	agenda   agenda[M]
-	calls    calls
 	controls uint64 // control events so far: their ties, below all others
 
 	faults faults
@@ -122,17 +125,31 @@ type Net[M any] struct {
 // New returns an empty network at time zero.
 func New[M any](cfg Config[M]) *Net[M] {
 	cfg.setDefaults()
-	return &Net[M]{cfg: cfg, hash: mix(cfg.Seed, 0), byID: map[overlay.ID]int32{}}
+	n := &Net[M]{cfg: cfg, lanes: make([]lane[M], cfg.Lanes.Count), byID: map[overlay.ID]int32{}}
+	n.own.hash = mix(cfg.Seed, 0)
+	return n
 }
 
 // Now returns the time of the run.
-func (n *Net[M]) Now() time.Duration { return n.now }
+func (n *Net[M]) Now() time.Duration { return n.own.now }
 
 // Hash returns the hash over every event so far.
-func (n *Net[M]) Hash() uint64 { return n.hash }
+func (n *Net[M]) Hash() uint64 {
+	sum := n.own.hash
+	for k := range n.lanes {
+		sum += n.lanes[k].hash
+	}
+	return sum
+}
 
 // Counts returns what happened so far.
-func (n *Net[M]) Counts() Counts { return n.counts }
+func (n *Net[M]) Counts() Counts {
+	sum := n.own.counts
+	for k := range n.lanes {
+		sum.add(&n.lanes[k].counts)
+	}
+	return sum
+}
 
 // Add puts a node into the network, live and joining. mk makes its host; it
 // is called again at each Restart. An ID may be added once.
@@ -160,7 +177,7 @@ func (n *Net[M]) Call(id overlay.ID, f func(now time.Duration)) bool {
 		return false
 	}
 	n.settle()
-	f(n.now)
+	f(n.own.now)
 	n.arm(i)
 	return true
 }
@@ -169,18 +186,24 @@ func (n *Net[M]) Call(id overlay.ID, f func(now time.Duration)) bool {
 // how faults are switched on and off in the middle of a run.
 func (n *Net[M]) At(at time.Duration, f func()) {
 	n.controls++
-	call := n.calls.put(func(time.Duration) { f() })
-	n.agenda.push(event[M]{op: opControl, at: max(at, n.now), tie: n.controls, from: call, to: -1})
+	call := n.own.calls.put(func(time.Duration) { f() })
+	n.own.agenda.push(event[M]{op: opControl, at: max(at, n.own.now), tie: n.controls, from: call, to: -1})
 }
 
 // Run handles everything that happens up to and including until, and leaves
 // the clock there.
 func (n *Net[M]) Run(until time.Duration) {
 	n.settle()
-	for at, ok := n.agenda.next(); ok && at <= until; at, ok = n.agenda.next() {
+	for {
+		if n.parts() && n.window(until) {
+			continue
+		}
+		if next, it := n.first(); next == nil || it.at > until {
+			break
+		}
 		n.Step()
 	}
-	n.now = max(n.now, until)
+	n.setNow(max(n.own.now, until))
 }
 
 // RunUntil handles events until cond holds, looking after each, and reports
@@ -188,8 +211,8 @@ func (n *Net[M]) Run(until time.Duration) {
 func (n *Net[M]) RunUntil(cond func() bool, limit time.Duration) bool {
 	n.settle()
 	for !cond() {
-		if at, ok := n.agenda.next(); !ok || at > limit {
-			n.now = max(n.now, limit)
+		if next, it := n.first(); next == nil || it.at > limit {
+			n.setNow(max(n.own.now, limit))
 			return false
 		}
 		n.Step()
@@ -201,15 +224,22 @@ func (n *Net[M]) RunUntil(cond func() bool, limit time.Duration) bool {
 // concern the network alone and call no host.
 func (n *Net[M]) Step() bool {
 	n.settle()
-	if n.agenda.count == 0 {
+	next, _ := n.first()
+	if next == nil {
 		return false
 	}
-	e := n.agenda.pop()
-	n.now = e.at
+	e := next.agenda.pop()
+	n.setNow(e.at)
 	n.handle(&e)
 	n.settle()
 	return true
 }
 
 // Pending returns how many events are waiting.
-func (n *Net[M]) Pending() int { return n.agenda.count }
+func (n *Net[M]) Pending() int {
+	sum := n.own.agenda.count
+	for k := range n.lanes {
+		sum += n.lanes[k].agenda.count
+	}
+	return sum
+}

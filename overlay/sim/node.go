@@ -54,6 +54,7 @@ type node[M any] struct {
 	cutOf  uint32        // the life that ended so
 	life   uint32
 	side   int32
+	lane   uint8
 	alive  bool
 	hidden bool // nobody can dial it
 	holes  bool // but through a hole punched in its NAT
@@ -73,6 +74,7 @@ func (n *Net[M]) admit(id overlay.ID) int32 {
 	nd := node[M]{
 		id: id, place: n.cfg.Place(id), draws: mix(n.cfg.Seed, pos), tickAt: Never, died: -Never, upload: n.cfg.Upload,
 	}
+	nd.lane = uint8(n.cfg.Lanes.Of(nd.place))
 	if n.cfg.UploadOf != nil {
 		nd.upload = n.cfg.UploadOf(id)
 	}
@@ -89,6 +91,14 @@ func (n *Net[M]) admit(id overlay.ID) int32 {
 	return i
 }
 
+// admitted returns the index of an ID, given to it now if it has none.
+func (n *Net[M]) admitted(id overlay.ID) int32 {
+	if i, ok := n.index(id); ok {
+		return i
+	}
+	return n.admit(id)
+}
+
 // start brings a node up with a fresh host. Its table is filled when the
 // batch it came in is settled.
 func (n *Net[M]) start(i int32) {
@@ -96,7 +106,7 @@ func (n *Net[M]) start(i int32) {
 	nd.life++
 	nd.alive, n.up[i] = true, true
 	nd.tickAt = Never
-	nd.busy = n.now
+	nd.busy = n.own.now
 	nd.flags = newcomer
 	n.order.unfilled = append(n.order.unfilled, i)
 	ep := &Endpoint[M]{net: n, node: i, life: nd.life}
@@ -158,8 +168,11 @@ func (e *Endpoint[M]) up() bool {
 // Self returns the node's ID.
 func (e *Endpoint[M]) Self() overlay.ID { return e.net.nodes[e.node].id }
 
+// Lane is the one of [Lanes] that the node is in.
+func (e *Endpoint[M]) Lane() int { return int(e.net.nodes[e.node].lane) }
+
 // Now returns the time of the run.
-func (e *Endpoint[M]) Now() time.Duration { return e.net.now }
+func (e *Endpoint[M]) Now() time.Duration { return e.net.at(e.node) }
 
 // Rand returns the node's own generator, seeded by the net's seed, the ID and
 // the life.
@@ -168,8 +181,14 @@ func (e *Endpoint[M]) Rand() *rand.Rand { return &e.rng }
 // Send puts a message on the way. It never fails: what becomes of a message
 // that cannot arrive, Gone tells.
 func (e *Endpoint[M]) Send(to overlay.ID, m M) {
+	kind, size := e.net.cfg.Measure(m)
+	e.Post(to, m, kind, size)
+}
+
+// Post is Send of a message that was measured already.
+func (e *Endpoint[M]) Post(to overlay.ID, m M, kind uint8, size int) {
 	if e.up() {
-		e.net.send(e.node, to, m)
+		e.net.send(e.node, to, load[M]{m, kind, uint32(size)})
 	}
 }
 

@@ -81,15 +81,15 @@ func (a *agenda[M]) grow() {
 	a.unused = first + 1
 }
 
-// next returns when the next event comes; false if there is none.
-func (a *agenda[M]) next() (time.Duration, bool) {
+// head returns the place in time of the next event; false if there is none.
+func (a *agenda[M]) head() (item, bool) {
 	if a.count == 0 {
-		return 0, false
+		return item{}, false
 	}
 	if len(a.soon) == 0 {
 		a.advance()
 	}
-	return a.soon[0].at, true
+	return a.soon[0], true
 }
 
 // pop takes the next event out. There must be one.

@@ -16,8 +16,8 @@ func TestAgendaIsInOrder(t *testing.T) {
 	var now time.Duration
 	spans := []time.Duration{0, 1, 1 << sliceBits, time.Second, time.Minute, ring << sliceBits, time.Hour}
 	for k := range 60000 {
-		if at, ok := a.next(); ok != (len(waiting) > 0) || ok && at != waiting[0].at {
-			t.Fatalf("step %d: next at %v, %v of %d", k, at, ok, len(waiting))
+		if it, ok := a.head(); ok != (len(waiting) > 0) || ok && it.at != waiting[0].at {
+			t.Fatalf("step %d: next at %v, %v of %d", k, it.at, ok, len(waiting))
 		}
 		if len(waiting) > 0 && (rng.IntN(100) < 49 || k > 50000) {
 			e := a.pop()

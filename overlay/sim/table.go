@@ -186,7 +186,7 @@ func (n *Net[M]) setDown(a, p int32) {
 // routesAfter gathers changes of a table into one Routes call.
 const routesAfter = 100 * time.Millisecond
 
-func (n *Net[M]) changed(a int32) { n.routesAt(a, n.now+routesAfter) }
+func (n *Net[M]) changed(a int32) { n.routesAt(a, n.at(a)+routesAfter) }
 
 func (n *Net[M]) routesAt(a int32, at time.Duration) {
 	nd := &n.nodes[a]
@@ -201,7 +201,7 @@ func (n *Net[M]) refreshLater(a int32) {
 	if nd.alive && nd.flags&refreshDue == 0 {
 		nd.flags |= refreshDue
 		period := n.cfg.Tables.Refresh
-		n.push(n.now+period/2+span(next(&nd.draws), period), n.alone(opRefresh, a))
+		n.push(n.at(a)+period/2+span(next(&nd.draws), period), n.alone(opRefresh, a))
 	}
 }
 

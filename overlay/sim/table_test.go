@@ -249,6 +249,7 @@ func TestLookupAsksTheDeadOnce(t *testing.T) {
 	w.Call(ids[0], func(time.Duration) {
 		w.toys[ids[0]].net.Lookup(key(1), func(_ time.Duration, near []overlay.ID, _ bool) { found = len(near) })
 	})
+	w.Run(w.Now() + 10*time.Millisecond)
 	if asked := w.Counts().Queries - before; asked > 19 || asked < 4 {
 		t.Errorf("%d queries to 19 nodes", asked)
 	}

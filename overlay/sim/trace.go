@@ -62,22 +62,38 @@ type Counts struct {
 	Queries    uint64 // of lookups, joins and refreshes, beside the messages
 }
 
+func (c *Counts) add(o *Counts) {
+	c.Events += o.Events
+	c.Sent += o.Sent
+	c.Bytes += o.Bytes
+	c.Received += o.Received
+	c.Lost += o.Lost
+	c.Duplicated += o.Duplicated
+	c.Dials += o.Dials
+	c.Lookups += o.Lookups
+	c.Queries += o.Queries
+}
+
 // trace adds an event without a message to the hash and shows it to whoever
 // asked.
-func (n *Net[M]) trace(what What, from, to int32) { n.traceMessage(what, from, to, nil, 0, 0) }
+func (n *Net[M]) trace(what What, from, to int32) {
+	n.traceMessage(n.laneOf(to), what, from, to, nil, 0, 0)
+}
 
-func (n *Net[M]) traceMessage(what What, from, to int32, m *M, kind uint8, size uint32) {
-	h := mix(n.hash, uint64(n.now))
+// The hash of a run is the sum of those of its events: it does not matter which lane
+// handles one first.
+func (n *Net[M]) traceMessage(at *lane[M], what What, from, to int32, m *M, kind uint8, size uint32) {
+	h := mix(n.cfg.Seed, uint64(at.now))
 	if from >= 0 {
 		h = mix(h, n.pos[from])
 	}
 	h = mix(h, n.pos[to])
-	n.hash = mix(h, uint64(what)<<56|uint64(kind)<<48|uint64(size))
-	n.counts.Events++
+	at.hash += mix(h, uint64(what)<<56|uint64(kind)<<48|uint64(size))
+	at.counts.Events++
 	if n.cfg.Trace == nil {
 		return
 	}
-	e := Event[M]{At: n.now, What: what, To: n.nodes[to].id, Kind: kind, Size: int(size)}
+	e := Event[M]{At: at.now, What: what, To: n.nodes[to].id, Kind: kind, Size: int(size)}
 	if from >= 0 {
 		e.From = n.nodes[from].id
 	}

@@ -79,7 +79,7 @@ func (n *Net[M]) askRound(a int32, first, wide int, answers bool) (took time.Dur
 		}
 	}
 	for _, p := range w.some {
-		n.counts.Queries++
+		n.own.counts.Queries++
 		if !n.reach(a, p) {
 			w.drop(p)
 			n.evict(a, p)
@@ -142,10 +142,22 @@ func (w *walker) drop(p int32) {
 	w.best = slices.DeleteFunc(w.best, func(c near) bool { return c.node == p })
 }
 
+// walkAfter is how long after it was asked for the walk of a lookup looks at
+// tables: all lanes have come as far by then.
+const walkAfter = 8 * time.Millisecond
+
 // lookup walks toward target for a and calls done after the time it took.
 func (n *Net[M]) lookup(a int32, target uint64, done func(time.Duration, []overlay.ID, bool)) {
-	n.settle()
-	n.counts.Lookups++
+	asked, tie := n.at(a), n.draw(a)
+	n.whole(a, func() {
+		e := n.alone(opWalk, a)
+		e.from = n.own.calls.put(func(time.Duration) { n.walkFor(a, target, asked, done) })
+		n.post(&n.own, asked+walkAfter, tie|drawn, &e)
+	})
+}
+
+func (n *Net[M]) walkFor(a int32, target uint64, asked time.Duration, done func(time.Duration, []overlay.ID, bool)) {
+	n.own.counts.Lookups++
 	failed := n.cfg.LookupFailure > 0 && unit(n.draw(a)) < n.cfg.LookupFailure
 	near, took := n.walkTo(a, target)
 	var ids []overlay.ID
@@ -156,8 +168,8 @@ func (n *Net[M]) lookup(a int32, target uint64, done func(time.Duration, []overl
 		ids, took = nil, max(took, n.cfg.Dial)
 	}
 	e := n.alone(opLooked, a)
-	e.from = n.calls.put(func(now time.Duration) { done(now, ids, len(ids) > 0) })
-	n.pushTie(n.now+took, n.draw(a), e)
+	e.from = n.own.calls.put(func(now time.Duration) { done(now, ids, len(ids) > 0) })
+	n.post(&n.own, asked+took, n.draw(a)|drawn, &e)
 }
 
 // join fills a's table as kad-dht does after it met its first peers: a walk
@@ -178,7 +190,7 @@ func (n *Net[M]) join(a int32, again bool) {
 		n.walkBy(a, n.pos[a], beta, 1) // finds the same nodes; how long a first join takes matters to nobody
 	}
 	n.refill(a)
-	n.routesAt(a, n.now+took)
+	n.routesAt(a, n.own.now+took)
 	if n.lost(a) {
 		n.refreshLater(a)
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -37,7 +38,7 @@ type tally struct {
 	worst     float64 // coverage of the item that did worst
 	rad, rmd  spread  // by item
 	delays    spread  // in seconds, of a sample of the deliveries
-	hops      int
+	hops      int32   // asked and set by several lanes at once
 	history   []moment
 }
 
@@ -105,15 +106,26 @@ func (w *world) delivered(now time.Duration, node int32, d *multicast.Delivery) 
 		return
 	}
 	f := w.of[d.Event.Group]
-	w.load.all.deliveries++
-	w.load.all.delivered += uint64(f.size(&d.Event))
+	own := &w.load.lanes[w.lane[node]].amount
+	own.deliveries++
+	own.delivered += uint64(f.size(&d.Event))
 	for _, it := range f.open {
 		if it.seq != d.Event.Stamp.Seq {
 			continue
 		}
 		if i := f.place(node); i >= 0 && it.arrival[i] < 0 {
 			it.arrival[i] = float32((now - it.at).Seconds())
-			f.tally.hops = max(f.tally.hops, d.Hops)
+			f.tally.far(int32(d.Hops))
+		}
+	}
+}
+
+// far notes how many hops a delivery took.
+func (t *tally) far(hops int32) {
+	for {
+		most := atomic.LoadInt32(&t.hops)
+		if hops <= most || atomic.CompareAndSwapInt32(&t.hops, most, hops) {
+			return
 		}
 	}
 }

@@ -56,7 +56,7 @@ func playFeeds(r *run) error {
 	err = w.items(1, r.cfg.Span)
 	if past := w.Now() - r.cfg.WarmUp; past > 0 {
 		r.set("heavy_control_per_s", float64(w.load.perNode[0])/past.Seconds())
-		sent := w.load.all.minus(w.load.warmUp)
+		sent := w.load.all().minus(w.load.warmUp)
 		r.set("control_msgs_per_node_s", float64(sent.control)/float64(len(w.ids))/past.Seconds())
 	}
 	return err

@@ -63,7 +63,7 @@ func (r *run) idling(a audience) error {
 		return err
 	}
 	err = w.advance("idle", r.cfg.WarmUp+r.cfg.Span)
-	sent := w.load.all.minus(w.load.warmUp)
+	sent := w.load.all().minus(w.load.warmUp)
 	if past := w.Now() - r.cfg.WarmUp; past > 0 {
 		r.set(a.name, float64(sent.control)/float64(len(w.ids))/past.Seconds())
 	}

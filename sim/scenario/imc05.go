@@ -40,7 +40,7 @@ func playIMC05(r *run) error {
 	}
 	defer func() {
 		r.deliveries(w)
-		a := w.load.all.minus(w.load.warmUp)
+		a := w.load.all().minus(w.load.warmUp)
 		if past := w.Now() - r.cfg.WarmUp; past > 0 && a.deliveries > 0 {
 			r.set("messages_per_item_member", float64(a.messages)/float64(a.deliveries))
 			r.set("overhead_bytes", float64(a.bytes)/float64(a.delivered))

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast/tree"
@@ -8,15 +10,23 @@ import (
 	"github.com/feedtree/feedtree/sim"
 )
 
-// A load is what the nodes of a world sent.
+// A load is what the nodes of a world sent. Lanes count at once: each for itself, or
+// what is its nodes' own.
 type load struct {
-	all       amount // everything so far
-	warmUp    amount // of that, until the warm-up was over
+	lanes     []counted
+	warmUp    amount // everything until the warm-up was over
 	sends     []uint32
 	requests  []uint32 // joins and probes at each node in this round
 	busiest   uint32
 	perNode   []uint32 // control messages sent, where somebody asks
-	onPayload func(from, to int32, f *feed, p payload)
+	one       sync.Mutex
+	onPayload func(from, to int32, f *feed, p payload) // for one lane at a time
+}
+
+// counted is what one lane counts, in memory of its own.
+type counted struct {
+	amount
+	_ [64]byte
 }
 
 // An amount counts messages by what they are for.
@@ -45,8 +55,29 @@ func (a amount) minus(b amount) amount {
 	}
 }
 
-func (l *load) init(nodes int) {
+func (a *amount) plus(b *amount) {
+	a.messages += b.messages
+	a.bytes += b.bytes
+	a.control += b.control
+	a.toMembers += b.toMembers
+	a.payload += b.payload
+	a.noise += b.noise
+	a.leased += b.leased
+	a.deliveries += b.deliveries
+	a.delivered += b.delivered
+}
+
+func (l *load) init(nodes, lanes int) {
 	l.sends, l.requests = make([]uint32, nodes), make([]uint32, nodes)
+	l.lanes = make([]counted, lanes)
+}
+
+// all is everything so far.
+func (l *load) all() (sum amount) {
+	for k := range l.lanes {
+		sum.plus(&l.lanes[k].amount)
+	}
+	return sum
 }
 
 // round ends a round: it looks for the busiest node.
@@ -59,24 +90,25 @@ func (l *load) round() {
 
 // sent is called for every message of the world.
 func (w *world) sent(_ time.Duration, from, to overlay.ID, m *tree.Message) {
-	l := &w.load
+	l, sender := &w.load, index(from)
+	own := &l.lanes[w.lane[sender]].amount
 	size := uint64(sim.Size(m))
 	switch {
 	case m.Type != tree.Data:
-		l.all.control++
+		own.control++
 		if l.perNode != nil {
-			l.perNode[index(from)]++
+			l.perNode[sender]++
 		}
 		if asks(m.Type) {
-			l.requests[index(to)]++
+			atomic.AddUint32(&l.requests[index(to)], 1)
 		}
 	case !m.Event.Stamp.Heartbeat(): // heartbeats are neither payload nor control
 		f := w.of[m.Group]
 		size = uint64(int(size) - len(m.Event.Body) + f.size(m.Event))
-		w.payload(index(from), index(to), f, payload{int(size), m.Flags&tree.Replica != 0})
+		w.payload(sender, index(to), f, payload{int(size), m.Flags&tree.Replica != 0})
 	}
-	l.all.messages++
-	l.all.bytes += size
+	own.messages++
+	own.bytes += size
 }
 
 // asks reports whether a message of that type makes its receiver decide over a
@@ -86,20 +118,23 @@ func asks(t tree.Type) bool { return t == tree.Join || t.String() == "probe" }
 // payload counts an event on its way.
 func (w *world) payload(from, to int32, f *feed, p payload) {
 	l, size := &w.load, uint64(p.size)
+	own := &l.lanes[w.lane[from]].amount
 	l.sends[from]++
-	l.all.payload += size
+	own.payload += size
 	switch {
 	case f.place(to) >= 0:
 		if w.up.has(int(to)) {
-			l.all.toMembers++
+			own.toMembers++
 		}
 	default:
-		l.all.noise += size
+		own.noise += size
 		if p.leased {
-			l.all.leased += size
+			own.leased += size
 		}
 	}
 	if l.onPayload != nil {
+		l.one.Lock()
 		l.onPayload(from, to, f, p)
+		l.one.Unlock()
 	}
 }

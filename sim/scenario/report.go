@@ -50,7 +50,7 @@ func (r *run) deliveries(w *world) {
 
 // payloads reports what was sent since the warm-up.
 func (r *run) payloads(w *world) {
-	a := w.load.all.minus(w.load.warmUp)
+	a := w.load.all().minus(w.load.warmUp)
 	if a.deliveries == 0 {
 		return
 	}

@@ -37,6 +37,8 @@ type Config struct {
 	Feeds int
 	// Session is the median time that a node stays under churn; 0: one hour.
 	Session time.Duration
+
+	lanes int // the network is parted among so many processors; 0: all there are
 }
 
 // Latencies lists the latency models.

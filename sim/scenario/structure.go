@@ -24,7 +24,7 @@ func (w *world) watch(f *feed) {
 		w.At(at, func() {
 			p := w.along(f, some)
 			w.settling.penalties = append(w.settling.penalties, p.rad())
-			w.settling.sent = append(w.settling.sent, w.load.all.messages)
+			w.settling.sent = append(w.settling.sent, w.load.all().messages)
 		})
 	}
 }

@@ -20,6 +20,7 @@ type world struct {
 	rng        *rand.Rand
 	ids        []overlay.ID
 	spot       []uint64 // places, for the latency
+	lane       []uint8  // of the network, by node
 	up         bits     // nodes that are up
 	feeds      []*feed
 	of         map[multicast.Group]*feed
@@ -56,12 +57,20 @@ func (r *run) newWorld(nodes int, last time.Duration, change func(*sim.TreesConf
 		change(&cfg)
 	}
 	r.breaks(&cfg)
-	w.load.init(nodes)
+	if cfg.Lie == nil && cfg.Watch == nil {
+		cfg.Net.Lanes = r.latency.lanes(r.cfg.lanes)
+	}
+	w.load.init(nodes, max(cfg.Net.Lanes.Count, 1))
 	w.Trees = sim.NewTrees(cfg)
 	for i := range nodes {
 		id := named(int32(i))
 		w.ids = append(w.ids, id)
 		w.spot = append(w.spot, place(id))
+		lane := 0
+		if cfg.Net.Lanes.Count > 1 {
+			lane = cfg.Net.Lanes.Of(w.spot[i])
+		}
+		w.lane = append(w.lane, uint8(lane))
 	}
 	for b := range arrivals {
 		r.tell("nodes come", builds*float64(b)/arrivals)
@@ -91,11 +100,15 @@ func named(i int32) overlay.ID { return overlay.ID("n" + strconv.Itoa(int(i))) }
 
 // index is the number of a node.
 func index(id overlay.ID) int32 {
-	i, err := strconv.Atoi(string(id[1:]))
-	if err != nil {
-		panic(fmt.Sprintf("scenario: a node named %q", id))
+	var i int32
+	for k := 1; k < len(id); k++ {
+		d := id[k] - '0'
+		if d > 9 {
+			panic(fmt.Sprintf("scenario: a node named %q", id))
+		}
+		i = 10*i + int32(d)
 	}
-	return int32(i)
+	return i
 }
 
 // place is where the simulator puts a node: the front of its key.
@@ -124,7 +137,7 @@ func (w *world) feedBy(publisher int32, name string, members []int32) *feed {
 		if m == f.publisher {
 			at = arriving
 		}
-		w.At(at, func() { w.Join(f.group, w.ids[m]) })
+		w.JoinAt(at, f.group, w.ids[m])
 	}
 	w.At(arriving+2*time.Second, func() { w.announce(f, false) })
 	return f
@@ -141,19 +154,20 @@ func (w *world) everyone() []int32 {
 
 // advance lets the world run until a time, or until the run is cut short.
 func (w *world) advance(stage string, until time.Duration) error {
-	var err error
-	events := 0
 	begin := float64(arriving)
-	w.RunUntil(func() bool {
-		if events++; events&0x3ff != 0 {
-			return false
-		}
+	for w.Now() < until {
 		w.run.tell(stage, builds+(1-builds)*(float64(w.Now())-begin)/(float64(w.end)-begin))
-		err = w.run.ctx.Err()
-		return err != nil
-	}, until)
-	return err
+		if err := w.run.ctx.Err(); err != nil {
+			return err
+		}
+		w.Run(min(w.Now()+looks, until))
+	}
+	return nil
 }
+
+// looks is how much simulated time passes between two looks at whether the run is to
+// end: of a million nodes it takes a second.
+const looks = 100 * time.Millisecond
 
 // warmUp lets members join and the trees settle.
 func (w *world) warmUp() error {
@@ -163,7 +177,7 @@ func (w *world) warmUp() error {
 	if err := w.advance("warm-up", w.run.cfg.WarmUp); err != nil {
 		return err
 	}
-	w.load.warmUp = w.load.all
+	w.load.warmUp = w.load.all()
 	return nil
 }
 

@@ -14,12 +14,12 @@ import (
 func byHand() (*world, *feed) {
 	w := &world{
 		run:  &run{latency: latency{delay: oversim.Constant(100 * time.Millisecond)}},
-		spot: make([]uint64, 8), up: newBits(8), of: map[multicast.Group]*feed{},
+		spot: make([]uint64, 8), lane: make([]uint8, 8), up: newBits(8), of: map[multicast.Group]*feed{},
 	}
 	for i := range 8 {
 		w.up.set(i)
 	}
-	w.load.init(8)
+	w.load.init(8, 1)
 	f := &feed{group: multicast.GroupOf("https://feeds.example/news"), members: []int32{0, 1, 2, 3, 4, 5}}
 	w.feeds, w.of[f.group] = []*feed{f}, f
 	return w, f
@@ -110,7 +110,7 @@ func TestLoad(t *testing.T) {
 	} {
 		w.sent(0, named(0), named(m.to), m.msg)
 	}
-	a := w.load.all
+	a := w.load.all()
 	if a.messages != 8 || a.control != 3 || a.toMembers != 1 || w.load.sends[0] != 4 {
 		t.Errorf("%+v, %d payloads sent", a, w.load.sends[0])
 	}
@@ -132,10 +132,10 @@ func TestSizedBodies(t *testing.T) {
 	e := &multicast.Event{Group: f.group, Stamp: multicast.Stamp{Epoch: 1, Seq: 2}, Body: make([]byte, 4096)}
 	m := &tree.Message{Type: tree.Data, Group: f.group, Event: e}
 	w.sent(0, named(0), named(1), m)
-	plain := w.load.all.payload
+	plain := w.load.all().payload
 	f.sizes = []int{9, 100}
 	w.sent(0, named(0), named(1), m)
-	if got := w.load.all.payload - plain; got != plain-4096+100 {
+	if got := w.load.all().payload - plain; got != plain-4096+100 {
 		t.Errorf("a body of 100 bytes travels as %d, one of 4096 as %d", got, plain)
 	}
 }
