@@ -34,6 +34,7 @@ const (
 	lookups           // lookups started
 	lookupsUnanswered // lookups that nobody answered
 	lookupsCut        // lookups cut short by a peer that did not answer
+	lookupsSpared     // lookups answered as the last one was
 	holesPunched      // direct connections made through NATs
 	punchesFailed     // and tries of that
 	wakes             // times it looked for the others at once, after a sleep or a change of network
@@ -47,7 +48,7 @@ var counterNames = [numCounters]string{
 	"refused_oversize", "refused_malformed", "refused_truncated", "refused_slow", "refused_memory",
 	"refused_links", "refused_key", "refused_network", "refused_addr", "replaced_stream",
 	"queue_full", "frames_lost", "links_lost", "links_idle", "dials_failed",
-	"conns_dead", "peers_silent", "peers_evicted", "joins_failed", "join_kicks", "lookups", "lookups_unanswered", "lookups_cut",
+	"conns_dead", "peers_silent", "peers_evicted", "joins_failed", "join_kicks", "lookups", "lookups_unanswered", "lookups_cut", "lookups_spared",
 	"holes_punched", "punches_failed", "wakes", "visits", "visits_failed",
 }
 

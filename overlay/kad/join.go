@@ -29,8 +29,11 @@ const (
 
 // settling is when a node that has just joined asks again who is near it. The DHT
 // does so only every hour: a refresh costs a few hundred messages, and links tell
-// sooner who is gone. Nodes that start together would miss each other for as long.
-var settling = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 3 * time.Minute, 15 * time.Minute}
+// sooner who is gone. Nodes that start together would miss each other for as long. The
+// last time it asks its nearest only.
+var settling = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 3 * time.Minute}
+
+const settled = 15 * time.Minute
 
 var errForeign = errors.New("it speaks another network's protocols, or is no FeedTree node")
 
@@ -256,6 +259,10 @@ func (n *Node) kick() {
 			}
 			_ = n.dht.Bootstrap(n.ctx)
 		}
+		if !n.pause(settled) {
+			return
+		}
+		_, _ = n.Lookup(n.ctx, []byte(n.host.ID()))
 		for n.dht.RoutingTable().Size() > 0 {
 			if !n.pause(lookAfter) {
 				return

@@ -29,7 +29,9 @@ var (
 // Lookup asks the network who is nearest to the position of name, which is
 // overlay.KeyOf(name), until the nearest four that anybody named have answered. It
 // returns those who answered, nearest first, without Self: the node itself is the root if it is closer than the first. A peer that
-// does not answer delays it by about a second and is checked on.
+// does not answer delays it by about a second and is checked on. Where nobody was nearer
+// than this node, the answer is given again for up to a quarter of an hour, unless
+// somebody new is known or one of the nearest is gone.
 func (n *Node) Lookup(ctx context.Context, name []byte) ([]overlay.ID, error) {
 	if len(n.table.entries()) == 0 {
 		return nil, ErrAlone
@@ -38,7 +40,12 @@ func (n *Node) Lookup(ctx context.Context, name []byte) ([]overlay.ID, error) {
 		return nil, ErrClosed
 	}
 	defer n.leave()
+	if ids, ok := n.stillOwned(string(name)); ok {
+		n.count.inc(lookupsSpared)
+		return ids, nil
+	}
 	n.count.inc(lookups)
+	era := n.table.owned.now()
 	q := query{to: overlay.KeyOf(name), self: n.host.ID(), asked: make(map[peer.ID]bool), answered: make(map[peer.ID]bool)}
 	q.run(ctx, n, string(name))
 	for p := range q.asked {
@@ -60,7 +67,11 @@ func (n *Node) Lookup(ctx context.Context, name []byte) ([]overlay.ID, error) {
 	for p := range q.answered {
 		all = append(all, entry{p, overlay.ID(p).Key()})
 	}
-	return nearest(overlay.KeyOf(name), all, n.set.BucketSize), nil
+	found := nearest(overlay.KeyOf(name), all, n.set.BucketSize)
+	if q.to.Closer(n.table.self, found[0].Key()) && !q.cut {
+		n.table.owned.note(string(name), finding{time.Now(), found}, era)
+	}
+	return found, nil
 }
 
 // A query follows one lookup of the DHT through its events, because its result

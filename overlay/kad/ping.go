@@ -91,13 +91,15 @@ func quicOf(conn network.Conn) *quic.Conn {
 	return nil
 }
 
-// RTT returns the smoothed round-trip time to a peer: what QUIC measures anyway,
-// else what the DHT's queries and a first ping took.
+// RTT returns the round-trip time to a peer: the shortest that QUIC has seen on the
+// connection, which is what the way takes, while most of a mean over a few packets is
+// what the machines at its ends were busy with; else what the DHT's queries and a first
+// ping took.
 func (n *Node) RTT(id overlay.ID) (time.Duration, bool) {
 	p := peer.ID(id)
 	for _, conn := range n.host.Network().ConnsToPeer(p) {
 		if q := quicOf(conn); q != nil {
-			if rtt := q.ConnectionStats().SmoothedRTT; rtt > 0 {
+			if rtt := q.ConnectionStats().MinRTT; rtt > 0 {
 				return rtt, true
 			}
 		}

@@ -24,6 +24,7 @@ type table struct {
 	self    overlay.Key
 	rt      *kb.RoutingTable
 	doubts  doubts
+	owned   owned
 	mu      sync.Mutex // while renewing
 	stale   atomic.Bool
 	copy    atomic.Pointer[[]entry]
@@ -42,7 +43,7 @@ func newTable(self overlay.Key, rt *kb.RoutingTable) *table {
 	t.doubts.of = make(map[peer.ID]bool)
 	t.copy.Store(&[]entry{})
 	added, removed := rt.PeerAdded, rt.PeerRemoved
-	rt.PeerAdded = func(p peer.ID) { added(p); t.renew() }
+	rt.PeerAdded = func(p peer.ID) { added(p); t.owned.forget(); t.renew() }
 	rt.PeerRemoved = func(p peer.ID) { removed(p); t.renew() }
 	return t
 }

@@ -90,6 +90,7 @@ func (a *alarm) ring() {
 // to miss, and lets nobody wait any longer who looks for others.
 func (n *Node) wakeUp(why string) {
 	n.count.inc(wakes)
+	n.table.owned.forget()
 	n.set.Log.Info("looking for the others at once", "because", why)
 	n.goes(n.announceLocally)
 	n.goes(func() {
