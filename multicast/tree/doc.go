@@ -51,7 +51,9 @@
 // kept for such swaps, so that nobody is without a parent while they last. Who serves
 // one group to the full adopts in others only who has no place, so that what nodes
 // send is even.
-// What is told is hearsay: it proposes whom to ask; round trips are measured.
+// What is told is hearsay: it proposes whom to ask; round trips are measured, that to
+// the parent again and again. Searches that find nothing become rare, in each group and
+// over all groups of a node.
 //
 // # Edges
 //

@@ -48,22 +48,38 @@ type tune struct {
 }
 
 // budget bounds the searches of a node over all its groups: many at first, then
-// two in three minutes.
+// two in three minutes, and ever fewer the more of them in a row find nothing. A
+// new place earns a search of its own.
 type budget struct {
 	saved float64
 	since time.Duration
+	vain  int // searches in a row that found nothing
 }
 
 const (
 	budgetMost  = 48
 	budgetEvery = 90 * time.Second
+	budgetSlow  = 15 * time.Minute // the pause is longer by a tenth of this with each search in vain, up to this
 )
+
+// every is how long it takes until one more search is due.
+func (b *budget) every() time.Duration {
+	return min(budgetEvery+time.Duration(b.vain)*budgetSlow/10, budgetSlow)
+}
+
+// earn adds the search that a new place is worth, one that a search found or another.
+func (b *budget) earn(found bool) {
+	b.saved = min(b.saved+1, budgetMost)
+	if found {
+		b.vain = 0
+	}
+}
 
 func (b *budget) take(now time.Duration) bool {
 	if b.since == 0 {
 		b.saved, b.since = budgetMost, max(now, 1)
 	}
-	b.saved = min(b.saved+float64(now-b.since)/float64(budgetEvery), budgetMost)
+	b.saved = min(b.saved+float64(now-b.since)/float64(b.every()), budgetMost)
 	b.since = max(now, 1)
 	if b.saved < 1 {
 		return false
@@ -75,6 +91,12 @@ func (b *budget) take(now time.Duration) bool {
 // tuned plans the next search after a move, or after one that found nothing.
 func (n *Node) tuned(g *group, better bool) {
 	t := &g.tune
+	switch {
+	case g.place.since == n.step.now:
+		n.search.earn(better)
+	case t.s != nil:
+		n.search.vain++
+	}
 	switch {
 	case better || g.place.since == n.step.now || n.tooDeep(g) && n.step.now-g.place.since < searchHurry:
 		t.slow = 0
@@ -123,6 +145,7 @@ func (n *Node) isStar(g *group) bool {
 // tuneDue begins a search or ends its waiting.
 func (n *Node) tuneDue(g *group) {
 	t := &g.tune
+	n.measure(g)
 	switch {
 	case t.s != nil:
 		n.searchOn(g)

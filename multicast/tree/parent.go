@@ -66,6 +66,20 @@ func (n *Node) attachedNotice(g *group) {
 	}
 }
 
+// measure takes what the overlay knows of the way to the parent by now. What was
+// measured when the two met counts the making of the connection, or a machine that was
+// busy with many, and would have this node look for a better place for ever.
+func (n *Node) measure(g *group) {
+	d, ok := n.router.RTT(g.place.parent)
+	if g.place.parent == "" || !ok || d <= 0 || d == g.place.rtt {
+		return
+	}
+	g.place.rtt = d
+	if n.worthTelling(g) {
+		n.announce(g)
+	}
+}
+
 // loops reports whether a way to the top leads through this node, or is so
 // long that it must.
 func (n *Node) loops(path []overlay.ID) bool {

@@ -23,6 +23,11 @@ func (n *Node) onPong(from overlay.ID, m *Message) {
 			n.learnRTT(from, m.Self.At, n.rtt(from, p.asked))
 		}
 		p.asked = 0
+		for _, t := range p.ties {
+			if t.g.place.parent == from {
+				n.measure(t.g)
+			}
+		}
 	}
 	n.compare(from, m)
 }

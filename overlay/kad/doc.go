@@ -57,6 +57,10 @@
 // What is left is for what has to go on: its own events, acknowledgements and
 // keep-alives. Handshakes that came to nothing are not counted, nor is the meeting point.
 //
+// A quiet node spends little: the root of many trees, asked again and again whether
+// somebody is nearer, asks the network again only once somebody came or went, or after a
+// quarter of an hour (owned.go).
+//
 // # Coming back
 //
 // Every second the node looks at the clocks, at the interfaces and at whether
