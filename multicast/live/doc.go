@@ -34,7 +34,8 @@
 //     them, and no other node does. Addresses are hints: the overlay's dial
 //     proves who is there.
 //  5. A node joins for itself: a join is from the peer at the other end of the
-//     authenticated stream, or it is dropped.
+//     authenticated stream. One that names others is dropped, but for those that
+//     who moves says it leaves.
 //  6. Callbacks come from the loop's goroutine, in the order in which the tree
 //     produced them, and may call any method of the Loop but Run.
 //

@@ -64,10 +64,19 @@ func (g *gate) admit(now time.Time, from overlay.ID, frame []byte) (item, []cont
 
 // cheap is what can be said against a message without cryptography.
 func (g *gate) cheap(now time.Time, from overlay.ID, m *tree.Message) reason {
-	if m.Type == tree.Join && len(m.Peers) > 0 {
+	if m.Type == tree.Join && len(m.Peers) > named(m) {
 		return frameSender
 	}
 	return g.rates.allow(now, from, m.Type)
+}
+
+// named is how many nodes a join may name: the parent that one who moves leaves, and
+// whom it hangs below now. Who is to be adopted is never among them.
+func named(m *tree.Message) int {
+	if m.Flags&tree.Better != 0 {
+		return 2
+	}
+	return 0
 }
 
 // verified checks the event of a message, fills in what its source signed,

@@ -105,6 +105,25 @@ func TestFramesThatAreNoneAreRefusedAndTheLoopGoesOn(t *testing.T) {
 	})
 }
 
+// Who moves says which parent it leaves and below whom it hangs: two nodes, and
+// never more (tree.Message, Join).
+func TestAJoinToMoveNamesWhatItLeaves(t *testing.T) {
+	scripted(t, Config{}, func(t *testing.T, l *Loop, s *script, _ *desk) {
+		move := func(peers ...overlay.ID) []byte {
+			return frameOf(t, &tree.Message{Type: tree.Join, Group: groupA, Flags: tree.Better, Peers: peers, Posts: make([]tree.Standing, len(peers))})
+		}
+		l.Frame("p", move())
+		l.Frame("p", move("parent"))
+		l.Frame("p", move("parent", "its parent"))
+		l.Frame("p", move("parent", "its parent", "somebody else"))
+		synctest.Wait()
+		if len(s.steps) != 3 || len(s.steps[2].Msg.Peers) != 2 {
+			t.Fatalf("stepped %v, want three joins, the last with two names", s.kinds())
+		}
+		counted(t, l, map[reason]uint64{frameSender: 1})
+	})
+}
+
 // The judge's word: what it refuses is counted under its reason, and nobody is
 // charged for it (invariants 2 and 3).
 func TestJudgeRefuses(t *testing.T) {
