@@ -13,7 +13,7 @@ const maxGroups = 50_000
 // §4.2; Scribe's JOIN, which stops at the first node already in the tree: any
 // node adopts, and one that is not in the tree yet joins it in turn).
 func (n *Node) onJoin(from overlay.ID, m *Message) {
-	g := n.groups[m.Group]
+	g := n.find(m.Group)
 	switch {
 	case n.closed:
 		n.refuse(from, m, Closing, nil)
@@ -113,8 +113,9 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 		c.stand = *m.Self
 	}
 	g.links.children = append(g.links.children, c)
+	g.links.shorts = append(g.links.shorts, short(from))
 	n.held++
-	n.tie(from, g, edgeDigest(g.id, m.Edge, n.self))
+	n.tie(from, g, edgeDigest(g.id, m.Edge, n.self), 1)
 	ack := &Message{Type: Ack, Group: g.id, Edge: m.Edge, Ver: g.place.sent, Flags: n.pathFlags(g),
 		Path: n.pathDown(g), Posts: n.standsDown(g), Heads: g.heads(), Peers: n.sample(g.links.lazy)}
 	if g.links.swap.by == from {
@@ -175,8 +176,9 @@ func (n *Node) worthTelling(g *group) bool {
 func (n *Node) cutChild(g *group, i int) {
 	c := g.links.children[i]
 	g.links.children = slices.Delete(g.links.children, i, i+1)
+	g.links.shorts = slices.Delete(g.links.shorts, i, i+1)
 	n.held--
-	n.untie(c.id, g, edgeDigest(g.id, c.edge, n.self))
+	n.untie(c.id, g, edgeDigest(g.id, c.edge, n.self), 1)
 	if g.links.swap.by == c.id || g.links.swap.victim == c.id {
 		g.links.swap = swap{}
 	}

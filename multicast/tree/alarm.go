@@ -5,53 +5,76 @@ import "time"
 // never is a time that does not come.
 const never = time.Duration(1<<63 - 1)
 
-// alarm is one object's next wish to be woken. It sits in a heap ordered by
-// time, then by serial number, so that equal times ring in a fixed order.
+// alarm is one object's next wish to be woken. It is in a heap ordered by time,
+// then by serial number, so that equal times ring in a fixed order.
 type alarm struct {
-	at     time.Duration
 	serial uint64
-	pos    int // place in the heap, -1 if not in it
-	group  *group
-	pair   *pair
+	slot   int32
 }
 
+// alarms are a node's. What moves when an alarm is set lies close together, apart
+// from the objects: most alarms are moved far more often than they ring.
 type alarms struct {
 	heap   []ringing
+	slots  []sleeper
+	free   int32 // slots that nobody has, each naming the next; from one, 0 ends
 	serial uint64
 }
 
-// ringing is an alarm in the heap. What orders it stands here too: most alarms
-// are moved far more often than they ring.
+// ringing is an alarm in the heap.
 type ringing struct {
 	at     time.Duration
 	serial uint64
-	alarm  *alarm
+	slot   int32
 }
 
-func (a *alarms) init(al *alarm) {
+// sleeper is who is to be woken.
+type sleeper struct {
+	pos   int32 // place in the heap, -1 if not in it
+	group *group
+	pair  *pair
+}
+
+// add gives an object its alarm.
+func (a *alarms) add(s sleeper) alarm {
 	a.serial++
-	al.serial, al.pos, al.at = a.serial, -1, never
+	s.pos = -1
+	slot := a.free - 1
+	if slot < 0 {
+		slot = int32(len(a.slots))
+		a.slots = append(a.slots, s)
+	} else {
+		a.free = a.slots[slot].pos
+		a.slots[slot] = s
+	}
+	return alarm{serial: a.serial, slot: slot}
+}
+
+// drop takes the alarm of an object that is no more.
+func (a *alarms) drop(al alarm) {
+	a.set(al, never)
+	a.slots[al.slot] = sleeper{pos: a.free}
+	a.free = al.slot + 1
 }
 
 // set moves an alarm to a time; never takes it out.
-func (a *alarms) set(al *alarm, at time.Duration) {
+func (a *alarms) set(al alarm, at time.Duration) {
+	pos := int(a.slots[al.slot].pos)
 	switch {
-	case al.pos >= 0 && al.at == at:
-	case at == never && al.pos >= 0:
-		a.remove(al)
+	case pos >= 0 && a.heap[pos].at == at:
+	case at == never && pos >= 0:
+		a.remove(pos)
 	case at == never:
-	case al.pos < 0:
-		al.pos = len(a.heap)
-		a.heap = append(a.heap, ringing{at, al.serial, al})
-		a.up(al.pos)
-	case at > al.at:
-		a.heap[al.pos].at = at
-		a.down(al.pos)
+	case pos < 0:
+		a.heap = append(a.heap, ringing{at, al.serial, al.slot})
+		a.up(len(a.heap) - 1)
+	case at > a.heap[pos].at:
+		a.heap[pos].at = at
+		a.down(pos)
 	default:
-		a.heap[al.pos].at = at
-		a.up(al.pos)
+		a.heap[pos].at = at
+		a.up(pos)
 	}
-	al.at = at
 }
 
 func (a *alarms) next() time.Duration {
@@ -61,22 +84,22 @@ func (a *alarms) next() time.Duration {
 	return a.heap[0].at
 }
 
-// due takes out and returns the first alarm that has rung by now, or nil.
-func (a *alarms) due(now time.Duration) *alarm {
+// due takes out the first alarm that has rung by now and returns whose it is; false
+// if there is none.
+func (a *alarms) due(now time.Duration) (sleeper, bool) {
 	if a.next() > now {
-		return nil
+		return sleeper{}, false
 	}
-	al := a.heap[0].alarm
-	a.remove(al)
-	return al
+	s := a.slots[a.heap[0].slot]
+	a.remove(0)
+	return s, true
 }
 
-func (a *alarms) remove(al *alarm) {
-	i, last := al.pos, len(a.heap)-1
+func (a *alarms) remove(i int) {
+	last := len(a.heap) - 1
+	a.slots[a.heap[i].slot].pos = -1
 	moved := a.heap[last]
-	a.heap[last] = ringing{}
 	a.heap = a.heap[:last]
-	al.pos = -1
 	if i < last {
 		a.put(i, moved)
 		a.down(i)
@@ -86,7 +109,7 @@ func (a *alarms) remove(al *alarm) {
 
 func (a *alarms) put(i int, r ringing) {
 	a.heap[i] = r
-	r.alarm.pos = i
+	a.slots[r.slot].pos = int32(i)
 }
 
 func (r *ringing) before(o *ringing) bool {

@@ -16,31 +16,48 @@ func stampAt(epoch, seq uint64) multicast.Stamp {
 func TestAlarmsRingInOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var as alarms
-	all := make([]*alarm, 50)
+	type owner struct {
+		group *group
+		alarm alarm
+		at    time.Duration
+	}
+	all := make([]*owner, 50)
+	begin := func(i int) {
+		g := &group{}
+		all[i] = &owner{g, as.add(sleeper{group: g}), never}
+	}
 	for i := range all {
-		all[i] = &alarm{}
-		as.init(all[i])
+		begin(i)
 	}
-	for range 500 {
+	for range 2000 {
+		i := rng.IntN(len(all))
 		at := time.Duration(rng.IntN(20))
-		if rng.IntN(4) == 0 {
+		switch rng.IntN(8) {
+		case 0:
 			at = never
+		case 1:
+			as.drop(all[i].alarm)
+			begin(i)
 		}
-		as.set(all[rng.IntN(len(all))], at)
+		all[i].at = at
+		as.set(all[i].alarm, at)
 	}
-	want := slices.DeleteFunc(slices.Clone(all), func(a *alarm) bool { return a.at == never })
-	slices.SortFunc(want, func(a, b *alarm) int {
+	want := slices.DeleteFunc(slices.Clone(all), func(a *owner) bool { return a.at == never })
+	slices.SortFunc(want, func(a, b *owner) int {
 		if a.at != b.at {
 			return int(a.at - b.at)
 		}
-		return int(a.serial) - int(b.serial)
+		return int(a.alarm.serial) - int(b.alarm.serial)
 	})
 	for i, w := range want {
-		if got := as.due(20); got != w {
-			t.Fatalf("alarm %d: got %+v, want %+v", i, got, w)
+		if got, ok := as.due(20); !ok || got.group != w.group {
+			t.Fatalf("alarm %d: got %+v, want that of %v, %d", i, got, w.at, w.alarm.serial)
 		}
 	}
-	if as.due(never-1) != nil {
+	if _, ok := as.due(never - 1); ok {
 		t.Fatal("an alarm too many")
+	}
+	if len(as.slots) != len(all) {
+		t.Errorf("%d slots for %d alarms", len(as.slots), len(all))
 	}
 }

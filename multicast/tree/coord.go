@@ -95,7 +95,7 @@ func (n *Node) learnRTT(from overlay.ID, to Coord, rtt time.Duration) {
 	p.note(sample{from: short(from), to: to, rtt: int32(rtt / time.Microsecond)})
 	for range passes {
 		for i := range min(p.n, samples) {
-			n.fit(p.seen[i])
+			n.fit(&p.seen[i])
 		}
 	}
 }
@@ -123,29 +123,29 @@ func short(id overlay.ID) uint32 {
 }
 
 // fit moves the coordinate a little towards where one measurement wants it.
-func (n *Node) fit(s sample) {
+func (n *Node) fit(s *sample) {
 	c := &n.at
+	var way [4]float64
+	var length float64
+	for i := range way {
+		way[i] = float64(c.At[i]) - float64(s.to.At[i])
+		length += way[i] * way[i]
+	}
+	length = math.Sqrt(length)
 	measured := float64(s.rtt)
-	guess := float64(c.RTT(s.to)) / float64(time.Microsecond)
+	guess := math.Trunc(length + float64(c.Height) + float64(s.to.Height)) // as RTT has it
 	own, other := float64(c.Err)*float64(c.Err), float64(s.to.Err)*float64(s.to.Err)
 	weight := own / (own + other)
 	off := math.Abs(guess-measured) / measured * 1000
 	e := off*vivaldiGain*weight + float64(c.Err)*(1-vivaldiGain*weight)
 	c.Err = int32(min(max(e, errLeast), errNew))
-	n.pushAway(s.to, vivaldiGain*weight*(measured-guess))
+	n.pushAway(way, length, vivaldiGain*weight*(measured-guess))
 }
 
-// pushAway moves the coordinate by force along the line from another one, in a
+// pushAway moves the coordinate by force along the way from another one, in a
 // random direction if the two coincide.
-func (n *Node) pushAway(from Coord, force float64) {
+func (n *Node) pushAway(way [4]float64, length, force float64) {
 	c := &n.at
-	var way [4]float64
-	var length float64
-	for i := range way {
-		way[i] = float64(c.At[i]) - float64(from.At[i])
-		length += way[i] * way[i]
-	}
-	length = math.Sqrt(length)
 	if length < 1 {
 		for i := range way {
 			way[i] = n.rng.Float64() - 0.5

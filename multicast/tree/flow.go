@@ -23,7 +23,7 @@ func (n *Node) onData(from overlay.ID, m *Message) {
 		n.count.Malformed++
 		return
 	}
-	g := n.groups[m.Event.Group]
+	g := n.find(m.Event.Group)
 	a := arrival{from: from, via: m.Via, hops: m.Hops + 1, want: m.Want, replica: m.Flags&Replica != 0}
 	if a.hops == 0 {
 		a.hops--

@@ -141,7 +141,7 @@ func (n *Node) onFork(from overlay.ID, m *Message) {
 // convict passes on a proof that is new here. Only who serves the group and knows
 // the source, be it by hearsay, needs it.
 func (n *Node) convict(from overlay.ID, proof *multicast.Event) {
-	g := n.groups[proof.Group]
+	g := n.find(proof.Group)
 	switch {
 	case g == nil || g.forks.known(proof.Stamp):
 		return

@@ -11,22 +11,23 @@ import (
 // group is one tree as this node sees it.
 type group struct {
 	id     multicast.Group
-	key    overlay.Key
 	member bool
 	fresh  bool // joined without a cursor and adopted by nobody since: lines met now are old
-	place  place
-	duty   duty
-	avoid  avoided
-	seek   seek
-	tune   tune
-	links  links
-	lines  []*line
-	latest []multicast.Stamp // their heads as told last
-	forks  forks
-	buffer buffer
+	touch  bool
+	over   bool          // this node serves it no more
 	lease  time.Duration // until when the group is kept for nobody; 0: it is not
 	alarm  alarm
-	touch  bool
+	lines  []*line
+	latest []multicast.Stamp // their heads as told last
+	tune   tune
+	duty   duty
+	place  place
+	links  links
+	seek   seek
+	avoid  avoided
+	buffer buffer
+	forks  forks
+	key    overlay.Key
 }
 
 // place is where the node hangs in the tree.
@@ -66,11 +67,12 @@ type duty struct {
 // links are the node's neighbours below and beside it.
 type links struct {
 	children []child
-	swap     swap
+	shorts   []uint32 // of their IDs, to find one by
 	lazy     []overlay.ID
 	walkAt   time.Duration
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
+	swap     swap
 }
 
 type child struct {
@@ -82,7 +84,16 @@ type child struct {
 }
 
 func (g *group) child(id overlay.ID) int {
-	return slices.IndexFunc(g.links.children, func(c child) bool { return c.id == id })
+	if len(g.links.shorts) == 0 {
+		return -1
+	}
+	want := short(id)
+	for i, s := range g.links.shorts {
+		if s == want && g.links.children[i].id == id {
+			return i
+		}
+	}
+	return -1
 }
 
 func (g *group) isLazy(id overlay.ID) bool { return slices.Contains(g.links.lazy, id) }

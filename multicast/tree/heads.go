@@ -26,7 +26,7 @@ func (n *Node) tellHeads(p *pair) {
 	m := &Message{Type: Heads}
 	for _, g := range p.tell {
 		hs := g.heads()
-		if len(hs) > 0 && (g.near(p.id) || !p.knows(g, hs)) { // to an edge's other end it is an acknowledgement too
+		if len(hs) > 0 && (p.tied(g).near() || !p.knows(g, hs)) { // to an edge's other end it is an acknowledgement too
 			m.Entries = append(m.Entries, Entry{Group: g.id, Heads: hs})
 		}
 	}
@@ -59,7 +59,7 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 	var answer []Entry
 	p := n.pairs.find(from)
 	for _, e := range m.Entries {
-		g := n.groups[e.Group]
+		g := n.find(e.Group)
 		if g == nil {
 			if e.Flags&(Fresh|Confirm) == Fresh|Confirm { // the asker need not wait for more
 				answer = append(answer, Entry{Group: e.Group, Flags: Confirm})
@@ -67,7 +67,7 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 			continue
 		}
 		wait := lazyWait
-		if g.near(from) || e.Flags&(Fresh|Confirm) != 0 || g.place.parent == "" || g.place.blame > 0 {
+		if p.tied(g).near() || e.Flags&(Fresh|Confirm) != 0 || g.place.parent == "" || g.place.blame > 0 {
 			wait = reorderWait // nothing better is on its way
 		}
 		n.learn(g, from, e.Heads, wait)
@@ -110,7 +110,7 @@ func (n *Node) replicate(g *group, ev *multicast.Event, a arrival) {
 // stored notes that the application holds an event durably and sends the
 // receipt its source asked for.
 func (n *Node) stored(id multicast.Group, s multicast.Stamp) {
-	g := n.groups[id]
+	g := n.find(id)
 	if g == nil {
 		return
 	}

@@ -109,7 +109,7 @@ func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
 }
 
 func (n *Node) couldLink(g *group, id overlay.ID) bool {
-	return g.member && !g.near(id) && !g.isLazy(id)
+	return g.member && n.pairs.find(id).tied(g) == nil
 }
 
 // lazyMost is how many lazy links a member accepts. It seeks fewer.
@@ -156,7 +156,7 @@ func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
 
 func (n *Node) addLazy(g *group, id overlay.ID) {
 	g.links.lazy = append(g.links.lazy, id)
-	n.tie(id, g, lazyDigest(g.id))
+	n.tie(id, g, lazyDigest(g.id), 0)
 	if len(g.links.lazy) < n.lazyWanted(g) {
 		g.links.pause = walkFrom
 		g.links.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
@@ -174,7 +174,7 @@ func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
 		n.send(id, &Message{Type: Unlink, Group: g.id})
 	}
 	g.links.lazy = slices.Delete(g.links.lazy, i, i+1)
-	n.untie(id, g, lazyDigest(g.id))
+	n.untie(id, g, lazyDigest(g.id), 0)
 	if g.member {
 		g.links.pause = walkFrom
 		g.links.walkAt = n.step.now + n.jitter(walkFrom, 0.5)

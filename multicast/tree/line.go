@@ -21,18 +21,18 @@ type line struct {
 	base     uint64
 	need     uint64
 	high     uint64
-	bits     [window / 64]uint64
-	beat     *multicast.Event // the latest heartbeat, nil if there was none
 	tag      multicast.Tag    // of the event at high
-	past     []past           // epochs before this one, oldest first
-	whole    multicast.Stamp  // up to where the application's copy is, if that is of an earlier epoch
+	beat     *multicast.Event // the latest heartbeat, nil if there was none
+	overdue  time.Duration    // when silence becomes worth a notice; 0: it does not
+	beatAt   time.Duration    // own: when a heartbeat is due; 0: none was promised
+	own      bool             // this node publishes it
 	old      bool             // it was there before this node joined: what came before is not missed
+	recovery recovery
 	ttl      time.Duration
 	heard    time.Duration
-	recovery recovery
-	overdue  time.Duration // when silence becomes worth a notice; 0: it does not
-	own      bool          // this node publishes it
-	beatAt   time.Duration // own: when a heartbeat is due; 0: none was promised
+	bits     [window / 64]uint64
+	past     []past          // epochs before this one, oldest first
+	whole    multicast.Stamp // up to where the application's copy is, if that is of an earlier epoch
 }
 
 func (l *line) bit(seq uint64) bool    { return l.bits[seq%window/64]&(1<<(seq%64)) != 0 }

@@ -49,7 +49,7 @@ func (n *Node) leave(g *group) {
 func (n *Node) dropIfIdle(g *group) {
 	n.touch(g)
 	switch {
-	case n.groups[g.id] != g || g.member || len(g.links.children) > 0:
+	case g.over || g.member || len(g.links.children) > 0:
 		return
 	case !g.idle(n.step.now):
 		n.rest(g)
@@ -60,6 +60,7 @@ func (n *Node) dropIfIdle(g *group) {
 		n.dropLazy(g, g.links.lazy[0], true)
 	}
 	g.seek = seek{}
+	g.over = true
 	delete(n.groups, g.id)
 	n.order = slices.DeleteFunc(n.order, func(o *group) bool { return o == g })
 	n.notice(Notice{Kind: GroupDropped, Group: g.id})

@@ -12,22 +12,22 @@ import (
 // Node is the tree protocol of one overlay node, over all its groups. It is
 // not safe for concurrent use: one goroutine, or the simulator, owns it.
 type Node struct {
-	cfg    Config
+	step   step
+	order  []*group                   // insertion order: what runs over all groups runs over this
+	groups map[multicast.Group]*group // of many: nil with a few
+	pairs  pairs
+	alarms alarms
 	router overlay.Router
 	self   overlay.ID
 	rng    *rand.Rand
-	groups map[multicast.Group]*group
-	pairs  pairs
-	order  []*group // insertion order: what runs over all groups runs over this
-	alarms alarms
 	edges  uint64 // last edge number given
 	held   int    // children over all groups
 	member int    // groups it is a member of
-	at     position
-	search budget
-	count  Counters
 	closed bool
-	step   step
+	cfg    Config
+	search budget
+	at     position
+	count  Counters
 }
 
 // step is what only lives while one input is handled.
@@ -44,7 +44,6 @@ func New(cfg Config, router overlay.Router, rng *rand.Rand) *Node {
 		router: router,
 		self:   router.Self(),
 		rng:    rng,
-		groups: map[multicast.Group]*group{},
 		edges:  rng.Uint64() >> 1,
 	}
 }
@@ -61,13 +60,13 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 	case Routes:
 		n.routes()
 	case Looked:
-		if g := n.groups[in.Group]; g != nil {
+		if g := n.find(in.Group); g != nil {
 			n.looked(g, in.Nearest, in.OK)
 		}
 	case JoinGroup:
 		n.join(in)
 	case LeaveGroup:
-		if g := n.groups[in.Group]; g != nil {
+		if g := n.find(in.Group); g != nil {
 			n.leave(g)
 		}
 	case Lease:
@@ -78,7 +77,7 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 		proof := in.Event // by itself: an input whose address is taken costs every step an allocation
 		n.convict("", &proof)
 	case Ask:
-		if g := n.groups[in.Group]; g != nil {
+		if g := n.find(in.Group); g != nil {
 			n.askHeads(g, in.Nearest, Confirm)
 		}
 	case Stored:
@@ -106,11 +105,11 @@ func (n *Node) Deadline() time.Duration { return n.alarms.next() }
 
 // ring wakes what is due.
 func (n *Node) ring() {
-	for a := n.alarms.due(n.step.now); a != nil; a = n.alarms.due(n.step.now) {
-		if a.group != nil {
-			n.wakeGroup(a.group)
+	for s, ok := n.alarms.due(n.step.now); ok; s, ok = n.alarms.due(n.step.now) {
+		if s.group != nil {
+			n.wakeGroup(s.group)
 		} else {
-			n.wakePair(a.pair)
+			n.wakePair(s.pair)
 		}
 	}
 }
@@ -156,19 +155,19 @@ func (n *Node) settle() {
 	for i := 0; i < len(out.groups); i++ {
 		g := out.groups[i]
 		g.touch = false
-		if n.groups[g.id] == g {
-			n.alarms.set(&g.alarm, g.when())
+		if !g.over {
+			n.alarms.set(g.alarm, g.when())
 		} else {
-			n.alarms.set(&g.alarm, never)
+			n.alarms.drop(g.alarm)
 		}
 	}
 	for i := 0; i < len(out.pairs); i++ {
 		p := out.pairs[i]
 		p.touch = false
 		if p.over {
-			n.alarms.set(&p.alarm, never)
+			n.alarms.drop(p.alarm)
 		} else {
-			n.alarms.set(&p.alarm, p.when())
+			n.alarms.set(p.alarm, p.when())
 		}
 	}
 	clear(out.groups)
@@ -186,16 +185,44 @@ func (n *Node) touch(g *group) {
 
 // group returns the group, made if need be.
 func (n *Node) group(id multicast.Group) *group {
-	g := n.groups[id]
+	g := n.find(id)
 	if g == nil {
 		g = &group{id: id, key: id.Key()}
-		n.alarms.init(&g.alarm)
-		g.alarm.group = g
-		n.groups[id] = g
+		g.alarm = n.alarms.add(sleeper{group: g})
 		n.order = append(n.order, g)
+		n.index(g)
 	}
 	n.touch(g)
 	return g
+}
+
+// fewGroups are found faster one by one than in a map.
+const fewGroups = 8
+
+// find returns the group, nil if this node does not serve it.
+func (n *Node) find(id multicast.Group) *group {
+	if n.groups != nil {
+		return n.groups[id]
+	}
+	for _, g := range n.order {
+		if g.id == id {
+			return g
+		}
+	}
+	return nil
+}
+
+// index lets a group be found.
+func (n *Node) index(g *group) {
+	if n.groups == nil && len(n.order) > fewGroups {
+		n.groups = map[multicast.Group]*group{}
+		for _, o := range n.order {
+			n.groups[o.id] = o
+		}
+	}
+	if n.groups != nil {
+		n.groups[g.id] = g
+	}
 }
 
 // send puts a message on the way.
@@ -250,7 +277,7 @@ func (n *Node) receive(from overlay.ID, m *Message) {
 		n.onFork(from, m)
 		return
 	}
-	g := n.groups[m.Group]
+	g := n.find(m.Group)
 	if g == nil {
 		n.strange(from, m)
 		return

@@ -36,28 +36,39 @@ type pair struct {
 type tie struct {
 	g      *group
 	n      int
+	edges  int               // of these: the others are lazy links
 	theirs []multicast.Stamp // the heads that the neighbour told last
+}
+
+// near reports whether there is an edge: whether the neighbour is the parent or a child.
+func (t *tie) near() bool { return t != nil && t.edges > 0 }
+
+// tied returns what there is between the two in a group, nil if nothing.
+func (p *pair) tied(g *group) *tie {
+	if p == nil {
+		return nil
+	}
+	for i := range p.ties {
+		if p.ties[i].g == g {
+			return &p.ties[i]
+		}
+	}
+	return nil
 }
 
 // hears keeps what the neighbour has of a group.
 func (p *pair) hears(g *group, heads []multicast.Stamp) {
-	for i := range p.ties {
-		if p.ties[i].g == g {
-			p.ties[i].theirs = heads
-		}
+	if t := p.tied(g); t != nil {
+		t.theirs = heads
 	}
 }
 
 // knows reports whether the neighbour has told these heads, or later ones, itself.
 func (p *pair) knows(g *group, heads []multicast.Stamp) bool {
-	for i := range p.ties {
-		if p.ties[i].g == g {
-			return !slices.ContainsFunc(heads, func(h multicast.Stamp) bool {
-				return behind(p.ties[i].theirs, h) || differs(p.ties[i].theirs, h)
-			})
-		}
-	}
-	return false
+	t := p.tied(g)
+	return t != nil && !slices.ContainsFunc(heads, func(h multicast.Stamp) bool {
+		return behind(t.theirs, h) || differs(t.theirs, h)
+	})
 }
 
 // pairs are a node's, by a short form of their IDs: whatever a node does
@@ -130,25 +141,24 @@ func edgeDigest(g multicast.Group, edge uint64, parent overlay.ID) uint64 {
 
 func lazyDigest(g multicast.Group) uint64 { return edgeDigest(g, 0, "") }
 
-// tie adds a link of a group to the pair, which begins with its first.
-func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
+// tie adds a link of a group to the pair, which begins with its first: an edge, or
+// with no edges a lazy link.
+func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int) {
 	p := n.pairs.find(id)
 	if p == nil {
 		p = &pair{id: id, compared: n.step.now, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)}
 		p.ties = p.first[:0]
-		n.alarms.init(&p.alarm)
-		p.alarm.pair = p
+		p.alarm = n.alarms.add(sleeper{pair: p})
 		n.pairs.add(p)
 	}
 	n.touchPair(p)
 	p.digest ^= digest
-	for i := range p.ties {
-		if p.ties[i].g == g {
-			p.ties[i].n++
-			return
-		}
+	if t := p.tied(g); t != nil {
+		t.n++
+		t.edges += edges
+		return
 	}
-	p.ties = append(p.ties, tie{g: g, n: 1})
+	p.ties = append(p.ties, tie{g: g, n: 1, edges: edges})
 }
 
 // silence is how long a neighbour may be silent before it is pinged. The more
@@ -156,8 +166,8 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64) {
 // a lazy link is one of several and watched less.
 func (n *Node) silence(p *pair) time.Duration {
 	wait := max(n.cfg.KeepAlive, time.Duration(len(n.pairs.all)-fewPairs)*pairShare)
-	for _, t := range p.ties {
-		if t.g.near(p.id) {
+	for i := range p.ties {
+		if p.ties[i].near() {
 			return wait
 		}
 	}
@@ -165,7 +175,7 @@ func (n *Node) silence(p *pair) time.Duration {
 }
 
 // untie takes a link out; a pair without links is forgotten.
-func (n *Node) untie(id overlay.ID, g *group, digest uint64) {
+func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int) {
 	p := n.pairs.find(id)
 	if p == nil {
 		panic("tree: an edge without its pair")
@@ -176,6 +186,7 @@ func (n *Node) untie(id overlay.ID, g *group, digest uint64) {
 		if p.ties[i].g != g {
 			continue
 		}
+		p.ties[i].edges -= edges
 		if p.ties[i].n--; p.ties[i].n == 0 {
 			p.ties = append(p.ties[:i], p.ties[i+1:]...)
 			p.forgetTell(g)

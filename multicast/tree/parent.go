@@ -39,7 +39,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	if k := len(g.place.stands); k > 0 {
 		n.learnRTT(from, g.place.stands[k-1].At, rtt)
 	}
-	n.tie(from, g, edgeDigest(g.id, edge, from))
+	n.tie(from, g, edgeDigest(g.id, edge, from), 1)
 	if m.Flags&Confirm != 0 {
 		n.tellLoad(g)
 	}
@@ -96,7 +96,7 @@ func (n *Node) misleads(parent overlay.ID, path []overlay.ID) bool {
 func (n *Node) leaveParent(g *group) {
 	if p := g.place; p.parent != "" {
 		n.send(p.parent, &Message{Type: Leave, Group: g.id, Edge: p.edge})
-		n.untie(p.parent, g, edgeDigest(g.id, p.edge, p.parent))
+		n.untie(p.parent, g, edgeDigest(g.id, p.edge, p.parent), 1)
 		g.place.parent = ""
 	}
 }
@@ -105,7 +105,7 @@ func (n *Node) leaveParent(g *group) {
 // know the way: they are asked first, after what the parent itself proposed.
 func (n *Node) orphan(g *group, hints []overlay.ID, dead bool) {
 	old := g.place
-	n.untie(old.parent, g, edgeDigest(g.id, old.edge, old.parent))
+	n.untie(old.parent, g, edgeDigest(g.id, old.edge, old.parent), 1)
 	n.detach(g)
 	todo := slices.Clone(hints)
 	for i := len(old.path) - 2; i >= 0 && i >= len(old.path)-3; i-- {
@@ -174,7 +174,7 @@ func (n *Node) onPath(g *group, from overlay.ID, m *Message) {
 	case n.misleads(from, m.Path):
 		n.count.LoopsBroken++
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
-		n.untie(from, g, edgeDigest(g.id, p.edge, from))
+		n.untie(from, g, edgeDigest(g.id, p.edge, from), 1)
 		n.detach(g)
 		n.pause(g)
 		return

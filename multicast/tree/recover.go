@@ -12,7 +12,9 @@ import (
 // proven: a verified event or heartbeat says that more was published. A claim
 // is hearsay: a neighbour says it has more, and only that neighbour is asked.
 type recovery struct {
-	at    time.Duration // next move about the gap; 0: none planned
+	at      time.Duration // next move about the gap; 0: none planned
+	claimAt time.Duration // 0: no claim
+
 	asked overlay.ID
 	tries int
 	round int
@@ -20,7 +22,6 @@ type recovery struct {
 
 	claim    multicast.Stamp
 	by       overlay.ID
-	claimAt  time.Duration // 0: no claim
 	claimTry int
 }
 

@@ -158,7 +158,7 @@ func (n *Node) nameRoot(g *group, closer []overlay.ID, ok bool) {
 
 // onCrown heeds a claim to the top, or hands it to the top of this node's tree.
 func (n *Node) onCrown(from overlay.ID, m *Message) {
-	g := n.groups[m.Group]
+	g := n.find(m.Group)
 	switch {
 	case len(m.Peers) != 1 || m.Peers[0] == n.self || n.closed:
 		return

@@ -17,7 +17,7 @@ func (n *Node) Groups() []multicast.Group {
 
 // Status describes one group; false if this node does not serve it.
 func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
-	g := n.groups[id]
+	g := n.find(id)
 	if g == nil {
 		return GroupStatus{Group: id}, false
 	}

@@ -157,7 +157,7 @@ func (n *Node) onSync(from overlay.ID, m *Message) {
 
 // syncTheirs looks at one edge the other side has.
 func (n *Node) syncTheirs(from overlay.ID, e Entry) {
-	g := n.groups[e.Group]
+	g := n.find(e.Group)
 	switch {
 	case e.Edge == 0:
 		if g == nil || !g.isLazy(from) {
@@ -183,7 +183,7 @@ func (n *Node) syncTheirs(from overlay.ID, e Entry) {
 
 // syncOurs ends one edge the other side does not have.
 func (n *Node) syncOurs(from overlay.ID, e Entry) {
-	g := n.groups[e.Group]
+	g := n.find(e.Group)
 	if g == nil {
 		return
 	}
