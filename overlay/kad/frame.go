@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 )
 
 // MaxFrame is the longest frame there is: an envelope with its largest payload,
@@ -87,12 +88,40 @@ func readBody(r *bufio.Reader, length int) ([]byte, error) {
 	return frame, nil
 }
 
-// writeFrame writes frame and the length in front of it.
-func writeFrame(w *bufio.Writer, frame []byte) error {
-	var head [binary.MaxVarintLen64]byte
-	if _, err := w.Write(head[:binary.PutUvarint(head[:], uint64(len(frame)))]); err != nil {
-		return err
+// scratch is memory to put frames together in.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// writeFrames writes frames, each with its length in front, in one call: a stream makes
+// packets of what it is given at once. A frame that is large goes by itself, not copied.
+func writeFrames(w io.Writer, frames [][]byte) error {
+	whole := scratch.Get().(*[]byte)
+	defer scratch.Put(whole)
+	b := (*whole)[:0]
+	for _, frame := range frames {
+		b = binary.AppendUvarint(b, uint64(len(frame)))
+		if len(frame) > batchBytes {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+			if _, err := w.Write(frame); err != nil {
+				return err
+			}
+			b = b[:0]
+			continue
+		}
+		b = append(b, frame...)
 	}
-	_, err := w.Write(frame)
+	*whole = b
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := w.Write(b)
 	return err
+}
+
+func size(frames [][]byte) (n int) {
+	for _, frame := range frames {
+		n += len(frame)
+	}
+	return n
 }

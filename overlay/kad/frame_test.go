@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"testing"
@@ -21,14 +22,43 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 
 func encode(frames ...[]byte) []byte {
 	var b bytes.Buffer
-	w := bufio.NewWriter(&b)
-	for _, frame := range frames {
-		if err := writeFrame(w, frame); err != nil {
-			panic(err)
+	if err := writeFrames(&b, frames); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// Frames that wait for one neighbour leave together, in their order, and a large one
+// among them neither overtakes nor is overtaken.
+func TestFramesLeaveTogether(t *testing.T) {
+	ls := newLinks()
+	var l *link
+	for _, size := range []int{10, 20, batchBytes + 1, 30, batchBytes - 30, 1} {
+		var err error
+		if l, _, err = ls.push("p", make([]byte, size)); err != nil {
+			t.Fatal(err)
 		}
 	}
-	w.Flush()
-	return b.Bytes()
+	var got [][]int
+	for {
+		var sizes []int
+		for _, frame := range ls.pop(l, nil) {
+			sizes = append(sizes, len(frame))
+		}
+		if sizes == nil {
+			break
+		}
+		got = append(got, sizes)
+	}
+	if want := "[[10 20] [32769] [30 32738] [1]]"; fmt.Sprint(got) != want || ls.bytes != 0 {
+		t.Errorf("%v, %d bytes left, want %s and none", got, ls.bytes, want)
+	}
+	r := bufio.NewReader(bytes.NewReader(encode(make([]byte, 10), make([]byte, 2*batchBytes), make([]byte, 20))))
+	for _, want := range []int{10, 2 * batchBytes, 20} {
+		if frame, err := readFrame(r); err != nil || len(frame) != want {
+			t.Errorf("%d bytes, %v; want %d", len(frame), err, want)
+		}
+	}
 }
 
 func TestFrameSizes(t *testing.T) {

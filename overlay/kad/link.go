@@ -14,6 +14,9 @@ import (
 )
 
 const (
+	batchFrames = 32       // frames written at once
+	batchBytes  = 32 << 10 // and their bytes, unless it is one frame
+
 	queueFrames = 256     // frames that may wait for one neighbour
 	queueBytes  = 8 << 20 // and their bytes
 	totalBytes  = 64 << 20
@@ -84,18 +87,19 @@ func (n *Node) write(l *link) {
 			n.watch(l, s)
 		}()
 	}
-	w := bufio.NewWriterSize(s, 4096)
 	idle := time.NewTimer(n.set.Idle)
 	defer idle.Stop()
+	var frames [][]byte
 	for {
-		frame := n.links.pop(l)
-		if frame != nil {
+		frames = n.links.pop(l, frames[:0])
+		if len(frames) > 0 {
 			_ = s.SetWriteDeadline(time.Now().Add(writePatience))
 			l.pulse.wrote(s.Conn())
-			err = writeFrame(w, frame)
-			n.count.inc(framesOut)
-			n.count.add(bytesOut, len(frame))
-		} else if err = w.Flush(); err == nil {
+			err = writeFrames(s, frames)
+			n.count.add(framesOut, len(frames))
+			n.count.add(bytesOut, size(frames))
+			clear(frames)
+		} else {
 			idle.Reset(n.set.Idle)
 			if !n.await(l, s, idle.C) {
 				return

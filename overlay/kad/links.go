@@ -104,20 +104,27 @@ func (ls *links) push(p peer.ID, frame []byte) (l *link, start bool, err error) 
 	return l, start, nil
 }
 
-// pop takes the next frame to write, nil if there is none.
-func (ls *links) pop(l *link) []byte {
+// pop adds the next frames to write to into, as many as go at once; none if there are
+// none.
+func (ls *links) pop(l *link, into [][]byte) [][]byte {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
+	bytes := 0
+	for len(l.queue) > 0 && len(into) < batchFrames {
+		frame := l.queue[0]
+		if bytes += len(frame); bytes > batchBytes && len(into) > 0 {
+			break
+		}
+		into = append(into, frame)
+		l.queue[0] = nil
+		l.queue = l.queue[1:]
+		l.bytes -= len(frame)
+		ls.bytes -= len(frame)
+	}
 	if len(l.queue) == 0 {
 		l.queue = nil // let go of the backing array after a burst
-		return nil
 	}
-	frame := l.queue[0]
-	l.queue[0] = nil
-	l.queue = l.queue[1:]
-	l.bytes -= len(frame)
-	ls.bytes -= len(frame)
-	return frame
+	return into
 }
 
 // attach gives the link its outbound stream, unless it was lost meanwhile.

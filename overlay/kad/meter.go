@@ -12,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	ma "github.com/multiformats/go-multiaddr"
+	"github.com/quic-go/quic-go"
 )
 
 // Traffic is how many bytes went one way and the other.
@@ -47,7 +48,7 @@ type meter struct {
 	mu        sync.Mutex
 	protocols map[string]*Traffic
 	peers     map[peer.ID]*flow
-	read      map[string]Traffic // what QUIC connections, by ID, had told at the last look
+	conns     map[network.Conn]*reading
 	total     Traffic
 	budget    allowance
 }
@@ -59,9 +60,18 @@ type flow struct {
 	wire     Traffic
 }
 
+// reading is what a connection had told at the last look. A node with a hundred of them
+// looks every second, so what they are is found out once.
+type reading struct {
+	over   transports
+	quic   *quic.Conn // nil if it is over something else
+	header uint64     // that each of its packets has
+	told   Traffic
+}
+
 func newMeter(most uint64) *meter {
 	return &meter{
-		protocols: make(map[string]*Traffic), peers: make(map[peer.ID]*flow), read: make(map[string]Traffic),
+		protocols: make(map[string]*Traffic), peers: make(map[peer.ID]*flow), conns: make(map[network.Conn]*reading),
 		budget: allowance{most: most},
 	}
 }
@@ -135,21 +145,32 @@ const (
 
 // readConn adds what a connection has told since the last look.
 func (m *meter) readConn(c network.Conn) transports {
-	q := quicOf(c)
-	switch {
-	case relayed(c.RemoteMultiaddr()):
-		return overRelay
-	case q == nil:
-		return overTCP
+	r := m.conns[c]
+	if r == nil {
+		r = newReading(c)
+		m.conns[c] = r
 	}
-	s := q.ConnectionStats()
-	header := headersOf(c.RemoteMultiaddr())
-	is := Traffic{s.BytesSent + header*s.PacketsSent, s.BytesReceived + header*s.PacketsReceived}
-	more := is.less(m.read[c.ID()])
-	m.read[c.ID()] = is
+	if r.over != overQUIC {
+		return r.over
+	}
+	s := r.quic.ConnectionStats()
+	is := Traffic{s.BytesSent + r.header*s.PacketsSent, s.BytesReceived + r.header*s.PacketsReceived}
+	more := is.less(r.told)
+	r.told = is
 	m.flow(c.RemotePeer()).wire.add(more)
 	m.total.add(more)
 	return overQUIC
+}
+
+func newReading(c network.Conn) *reading {
+	r := &reading{over: overTCP, quic: quicOf(c)}
+	switch {
+	case relayed(c.RemoteMultiaddr()):
+		r.over = overRelay
+	case r.quic != nil:
+		r.over, r.header = overQUIC, headersOf(c.RemoteMultiaddr())
+	}
+	return r
 }
 
 func headersOf(addr ma.Multiaddr) uint64 {
@@ -179,7 +200,7 @@ func (m *meter) closed(c network.Conn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	over := m.readConn(c)
-	delete(m.read, c.ID())
+	delete(m.conns, c)
 	if over != overQUIC {
 		m.reckon(m.flow(c.RemotePeer()), over)
 	}

@@ -214,33 +214,41 @@ func (r *reach) Trace(e *holepunch.Event) {
 	}
 }
 
-// judgeEvery is how often a node thinks about its reachability.
-const judgeEvery = time.Second
+// judgeEvery is how often a node thinks about its reachability, and asks the system for
+// its addresses every so many times: that costs more than all the rest.
+const (
+	judgeEvery = time.Second
+	addrsEvery = 3
+)
 
 // judge goes on for as long as the node lives.
 func (r *reach) judge(ctx context.Context) {
 	defer r.tell.Close()
 	ticker := time.NewTicker(judgeEvery)
 	defer ticker.Stop()
-	w := watch{last: time.Now(), local: localAddrs()}
-	for {
+	at := home()
+	w := watch{last: time.Now(), local: at.addrs}
+	for turn := 1; ; turn++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 		now := time.Now() // the ticker's may be old
-		if why := w.look(now, localAddrs(), len(r.node.Connected()) > 0); why != "" {
+		if turn%addrsEvery == 0 {
+			at = home()
+		}
+		if why := w.look(now, at.addrs, len(r.node.Connected()) > 0); why != "" {
 			r.node.wakeUp(why)
 		}
-		r.settle(now, w.local)
+		r.settle(now, at)
 		r.spend(now)
 	}
 }
 
 // settle draws the conclusion and tells it, if it is another than before.
-func (r *reach) settle(now time.Time, local string) {
-	f, known := r.facts(), r.node.someoneDialable()
+func (r *reach) settle(now time.Time, at place) {
+	f, known, local := r.facts(at), r.node.someoneDialable(), at.addrs
 	r.mu.Lock()
 	before := r.posture
 	v := f.verdict()
@@ -304,16 +312,12 @@ func (p posture) reachability() network.Reachability {
 	return network.ReachabilityPrivate
 }
 
-func (r *reach) facts() facts {
-	public := false
-	if all, err := manet.InterfaceMultiaddrs(); err == nil {
-		public = slices.ContainsFunc(all, manet.IsPublicAddr)
-	}
+func (r *reach) facts(at place) facts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return facts{
 		dialled: len(r.tried.Reachable), vain: len(r.tried.Unreachable), called: len(r.called) > 0,
-		translated: (r.outside || len(r.seenAs) > 0) && !public && !r.maps(),
+		translated: (r.outside || len(r.seenAs) > 0) && !at.public && !r.maps(),
 	}
 }
 

@@ -50,9 +50,12 @@ func (p *pulse) wrote(conn network.Conn) {
 
 // silent reports whether the wait has been too long, and then starts anew.
 func (p *pulse) silent(conn network.Conn, now time.Time) bool {
-	signs, limit := p.count(conn)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.waiting {
+		return false
+	}
+	signs, limit := p.count(conn)
 	if signs != p.signs {
 		p.waiting = false
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	manet "github.com/multiformats/go-multiaddr/net"
 )
 
 // What a clock may be off between two looks before the machine was asleep, and how
@@ -40,6 +42,20 @@ func (w *watch) look(now time.Time, local string, connected bool) (why string) {
 		return "all connections are lost"
 	}
 	return ""
+}
+
+// place is where the machine is in the network.
+type place struct {
+	addrs  string // as localAddrs names them
+	public bool   // one of them is public
+}
+
+func home() place {
+	at := place{addrs: localAddrs()}
+	if all, err := manet.InterfaceMultiaddrs(); err == nil {
+		at.public = slices.ContainsFunc(all, manet.IsPublicAddr)
+	}
+	return at
 }
 
 // localAddrs names the interfaces that are up, with their addresses.
