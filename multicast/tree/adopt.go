@@ -35,7 +35,10 @@ func (n *Node) onJoin(from overlay.ID, m *Message) {
 	case n.cfg.Sparing:
 		n.count.Spared++
 	default:
-		makesRoom = n.displace(g, from, m)
+		var waits bool
+		if makesRoom, waits = n.displace(g, from, m); waits {
+			return
+		}
 	}
 	if reason != 0 && !makesRoom {
 		n.refuse(from, m, reason, n.downhill(g, from, m, reason))
@@ -118,7 +121,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 	n.tie(from, g, edgeDigest(g.id, m.Edge, n.self), 1)
 	ack := &Message{Type: Ack, Group: g.id, Edge: m.Edge, Ver: g.place.sent, Flags: n.pathFlags(g),
 		Path: n.pathDown(g), Posts: n.standsDown(g), Heads: g.heads(), Peers: n.sample(g.links.lazy)}
-	if g.links.swap.by == from {
+	if s := g.links.swap; s != nil && s.by == from {
 		ack.Flags |= Confirm
 	}
 	n.send(from, ack)
@@ -179,8 +182,6 @@ func (n *Node) cutChild(g *group, i int) {
 	g.links.shorts = slices.Delete(g.links.shorts, i, i+1)
 	n.held--
 	n.untie(c.id, g, edgeDigest(g.id, c.edge, n.self), 1)
-	if g.links.swap.by == c.id || g.links.swap.victim == c.id {
-		g.links.swap = swap{}
-	}
+	n.outOfSwap(g, c.id)
 	n.reckon(g)
 }

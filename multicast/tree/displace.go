@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -11,15 +12,29 @@ import (
 // sent away.
 const heavy = 8
 
-// swap is a child making room for another one. It keeps its place until the
-// newcomer has said that it is there: at any time everybody has a parent.
+// swap is a child making room for another one. It is asked first where else it could
+// be, and keeps its place until the newcomer has said that it is there: at any time
+// everybody has a parent.
 type swap struct {
 	by     overlay.ID // the newcomer
+	join   Message    // and what it asked
+	deal   bargain
+	asked  []overlay.ID // children that are measuring where else they could be
+	best   float64      // how the sum of delays changes by sending the victim away
 	victim overlay.ID
-	to     overlay.ID // where the victim is sent
+	to     []overlay.ID // where the victim is sent, best first
+	stage  stage
 	until  time.Duration
-	asked  bool // the victim was asked to go
 }
+
+// stage is how far a swap has come.
+type stage uint8
+
+const (
+	asking stage = iota // children measure
+	coming              // the newcomer was adopted
+	going               // it has come, and the victim was asked to go
+)
 
 // spare is how many places of a full node only swaps may use, for as long as
 // they take. A node with very few children has none, and makes no swaps.
@@ -31,123 +46,169 @@ func (n *Node) spare() int {
 }
 
 // displace decides whether a full node takes a joiner all the same. It may send
-// one child away, to below the joiner or to the place that the joiner leaves,
-// if the delays of all nodes concerned, each counted by the nodes below it, add
-// up to less then. It prepares the swap and reports true if so.
-func (n *Node) displace(g *group, from overlay.ID, m *Message) bool {
-	s, ok := n.swapFor(g, from, m)
-	if ok {
-		s.until = n.step.now + n.cfg.Patience
-		g.links.swap = s
-	}
-	return ok
-}
-
-// swapFor finds the swap that gains most, if one gains enough.
-func (n *Node) swapFor(g *group, from overlay.ID, m *Message) (best swap, ok bool) {
-	if n.spare() == 0 || m.Self == nil || m.Self.Weight == 0 || m.RTT == 0 && !m.Self.At.Known() || m.Flags&Detached != 0 && (m.Self.Weight < heavy || !m.Self.At.Known()) || g.links.swap.by != "" ||
-		len(g.links.children) >= n.cfg.Children || n.held >= n.allChildren() || !g.place.attached {
-		return best, false
+// one child away, to below the joiner or to the place that the joiner leaves or to
+// another child, if the delays of all nodes concerned, each counted by the nodes below
+// it, add up to less then. Estimates only propose children for that: those that seem to
+// lose least are asked to measure it, and the joiner waits for its answer. One without a
+// parent is not kept waiting.
+func (n *Node) displace(g *group, from overlay.ID, m *Message) (takes, waits bool) {
+	if !n.mayDisplace(g, m) {
+		return false, false
 	}
 	b := n.bargain(g, from, m)
-	gain := -b.least()
+	vs := n.victims(g, &b)
+	if len(vs) == 0 {
+		return false, false
+	}
+	s := &swap{by: from, join: *m, deal: b, best: -b.least()}
+	g.links.swap = s
+	if !b.moving {
+		s.victim, s.to = vs[0].id, openOf(n.places(g, &b, vs[0].child))
+		s.stage, s.until = coming, n.step.now+n.cfg.Patience
+		return true, false
+	}
+	s.until = n.step.now + askWait
+	for _, v := range vs[:min(len(vs), askMost)] {
+		s.asked = append(s.asked, v.id)
+		p := n.places(g, &b, v.child)
+		n.send(v.id, &Message{Type: Drop, Flags: Confirm, Group: g.id, Edge: v.edge, Reason: Moved, Peers: p.to, Posts: p.posts})
+	}
+	return false, true
+}
+
+// mayDisplace reports whether this node can weigh a joiner against its children, and
+// has time to.
+func (n *Node) mayDisplace(g *group, m *Message) bool {
+	own := m.Self
+	switch {
+	case n.spare() == 0 || g.links.swap != nil || !g.place.attached:
+		return false
+	case len(g.links.children) >= n.cfg.Children || n.held >= n.allChildren():
+		return false
+	case own == nil || own.Weight == 0 || m.RTT == 0 && !own.At.Known():
+		return false
+	}
+	return m.Flags&Detached == 0 || own.Weight >= heavy && own.At.Known()
+}
+
+// victim is a child whose going seems to serve the tree.
+type victim struct {
+	*child
+	change float64 // of the sum of delays, by estimate
+}
+
+// victims lists the children that might make room, those that seem to lose least first.
+func (n *Node) victims(g *group, b *bargain) (vs []victim) {
 	for i := range g.links.children {
 		c := &g.links.children[i]
-		if c.id == from || c.stand.Weight == 0 {
-			continue
-		}
-		if to, change, ok := b.sendAway(c); ok && change < gain {
-			best, gain = swap{by: from, victim: c.id, to: to}, change
+		if change, ok := n.estimate(g, b, c); ok && change < b.hope() {
+			vs = append(vs, victim{c, change})
 		}
 	}
-	return best, best.by != ""
+	slices.SortStableFunc(vs, func(a, b victim) int { return cmp.Compare(a.change, b.change) })
+	return vs
 }
 
-// bargain is what a displacement is weighed by.
-type bargain struct {
-	from   overlay.ID
-	self   Standing
-	was    time.Duration // the joiner's delay without the move
-	now    time.Duration // and with it
-	old    overlay.ID    // the parent it leaves; empty: it has none
-	branch overlay.ID    // the child below which it hangs now; empty: none
-	oldAt  Standing
-	depth  int // of this node
-	most   int // the depth limit
-	moving bool
-}
-
-func (n *Node) bargain(g *group, from overlay.ID, m *Message) bargain {
-	rtt := m.RTT
-	if rtt == 0 {
-		rtt = n.at.RTT(m.Self.At)
+// mightSwap reports whether a joiner has a chance although this node is full.
+func (n *Node) mightSwap(g *group, from overlay.ID, m *Message) bool {
+	if !n.mayDisplace(g, m) {
+		return false
 	}
-	b := bargain{from: from, self: *m.Self, was: m.Self.Delay, now: n.delay(g) + rtt/2 + hopCost,
-		depth: len(g.place.path), most: n.depthLimit(g), moving: m.Flags&Detached == 0}
-	if b.moving && len(m.Peers) > 0 {
-		b.old, b.oldAt = m.Peers[0], peerStand(m, 0)
-		b.branch = m.Peers[len(m.Peers)-1]
-	}
-	if !b.moving { // the next best place is below a child
-		b.was = never
-		for i := range g.links.children {
-			c := &g.links.children[i]
-			b.was = min(b.was, c.stand.Delay+c.stand.At.RTT(m.Self.At)/2+hopCost)
+	b := n.bargain(g, from, m)
+	for i := range g.links.children {
+		if change, ok := n.estimate(g, &b, &g.links.children[i]); ok && change < b.hope() {
+			return true
 		}
 	}
-	return b
+	return false
 }
 
-// least is what a displacement must gain, in node·µs of delay.
-func (b *bargain) least() float64 {
-	return float64(b.self.Weight) * float64(max(gainLeast, b.was/gainPart)) / float64(time.Microsecond)
+// measured takes a child's answer: how it would stand where it could go.
+func (n *Node) measured(g *group, from overlay.ID, m *Message) {
+	s := g.links.swap
+	if s == nil || s.stage != asking {
+		return
+	}
+	at := slices.Index(s.asked, from)
+	if at < 0 {
+		return
+	}
+	s.asked = slices.Delete(s.asked, at, at+1)
+	if len(m.Peers) > 0 && len(m.Posts) == len(m.Peers) {
+		if change := s.deal.change(&g.links.children[g.child(from)], m.Posts[0].Delay); change < s.best {
+			s.best, s.victim, s.to = change, from, m.Peers
+		}
+	}
+	if len(s.asked) == 0 {
+		n.conclude(g)
+	}
 }
 
-// sendAway finds the better of the two places for a child that makes room, and
-// how the sum of delays changes.
-func (b *bargain) sendAway(c *child) (to overlay.ID, change float64, ok bool) {
-	weight := c.stand.Weight
-	above := c.id == b.branch
-	if above {
-		weight -= min(weight-1, b.self.Weight)
+// conclude answers a joiner that waited for children to measure.
+func (n *Node) conclude(g *group) {
+	s := g.links.swap
+	from, m := s.by, &s.join
+	why := n.mayAdopt(g, from, m)
+	switch {
+	case n.closed || !g.place.attached:
+		why = Busy
+	case why == Full && s.victim != "" && !n.cfg.Sparing && len(g.links.children) < n.cfg.Children && n.held < n.allChildren():
+		s.stage, s.until = coming, n.step.now+n.cfg.Patience
+		n.adopt(g, from, m)
+		return
 	}
-	own := float64(b.self.Weight) * float64(b.now-b.was)
-	cost := func(delay time.Duration) float64 {
-		return (own + float64(weight)*float64(delay-c.stand.Delay)) / float64(time.Microsecond)
+	g.links.swap = nil
+	if why != 0 {
+		n.refuse(from, m, why, n.downhill(g, from, m, why))
+		return
 	}
-	if b.self.Room > 0 && b.depth+2+int(c.stand.Height) <= b.most {
-		to, change, ok = b.from, cost(b.now+c.stand.At.RTT(b.self.At)/2+hopCost), true
-	}
-	if b.old == "" || above || b.oldAt.Weight == 0 || c.stand.Height > b.self.Height { // there it might be too deep
-		return to, change, ok
-	}
-	there := cost(b.oldAt.Delay + c.stand.At.RTT(b.oldAt.At)/2 + hopCost)
-	if !ok || there < change {
-		to, change, ok = b.old, there, true
-	}
-	return to, change, ok
+	n.adopt(g, from, m)
 }
 
 // confirmed goes on with a swap whose newcomer has come: the victim is asked to
 // go, and leaves when the next parent has it.
 func (n *Node) confirmed(g *group, newcomer overlay.ID) {
-	s := &g.links.swap
-	i := g.child(s.victim)
-	if s.by != newcomer || s.asked || i < 0 {
+	s := g.links.swap
+	if s == nil || s.by != newcomer || s.stage != coming {
 		return
 	}
-	s.asked, s.until = true, n.step.now+2*n.cfg.Patience
-	n.dismiss(g, i, Moved, s.to)
+	i := g.child(s.victim)
+	if i < 0 {
+		return
+	}
+	s.stage, s.until = going, n.step.now+2*n.cfg.Patience
+	n.dismiss(g, i, Moved, s.to...)
 }
 
 // swapDue ends a swap that took too long. A victim that did not find its way is
 // told to look for one without the place it had, and where to.
 func (n *Node) swapDue(g *group) {
 	s := g.links.swap
-	g.links.swap = swap{}
-	if i := g.child(s.victim); i >= 0 && s.asked && len(g.links.children) > n.cfg.Children-n.spare() {
-		n.dismiss(g, i, Full, append([]overlay.ID{s.to}, n.lightest(g, s.victim)...)...)
+	if s.stage == asking {
+		n.conclude(g)
+		return
+	}
+	g.links.swap = nil
+	if i := g.child(s.victim); i >= 0 && s.stage == going && len(g.links.children) > n.cfg.Children-n.spare() {
+		n.dismiss(g, i, Full, append(slices.Clone(s.to), n.lightest(g, s.victim)...)...)
 		n.cutChild(g, i)
+	}
+}
+
+// outOfSwap goes on without a child that is no more.
+func (n *Node) outOfSwap(g *group, id overlay.ID) {
+	s := g.links.swap
+	switch {
+	case s == nil:
+	case s.stage == asking:
+		s.asked = slices.DeleteFunc(s.asked, func(a overlay.ID) bool { return a == id })
+		if s.victim == id {
+			s.victim, s.best = "", -s.deal.least()
+		}
+		s.until = n.step.now // there may be room now
+		n.touch(g)
+	case s.by == id || s.victim == id:
+		g.links.swap = nil
 	}
 }
 

@@ -47,7 +47,9 @@
 // nodes are below it, how much room it has, where it is by its Vivaldi
 // coordinate. Every node looks for a better parent now and then (improve.go); a
 // full one makes room for a joiner if the delays of all concerned, each counted
-// by the nodes below it, add up to less (displace.go). One of its 16 places is
+// by the nodes below it, add up to less (displace.go). What it costs the child that
+// would go is measured by that child before anybody moves (yield.go): so each swap
+// makes the tree better, and they come to an end. One of its 16 places is
 // kept for such swaps, so that nobody is without a parent while they last. Who serves
 // one group to the full adopts in others only who has no place, so that what nodes
 // send is even.

@@ -72,7 +72,7 @@ type links struct {
 	walkAt   time.Duration
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
-	swap     swap
+	swap     *swap // nil: none is under way
 }
 
 type child struct {
@@ -175,8 +175,11 @@ func (g *group) when() time.Duration {
 			at = min(at, orNever(l.overdue))
 		}
 	}
-	if g.links.swap.by != "" {
+	if g.links.swap != nil {
 		at = min(at, g.links.swap.until)
+	}
+	if g.tune.y != nil {
+		at = min(at, g.tune.y.until)
 	}
 	return at
 }

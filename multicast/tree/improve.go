@@ -45,6 +45,7 @@ type tune struct {
 	slow uint8         // searches in a row that found nothing
 	star bool          // none is planned: the tree was a star
 	s    *search       // the one under way
+	y    *yield        // what the parent asked; nil: nothing
 }
 
 // budget bounds the searches of a node over all its groups: many at first, then

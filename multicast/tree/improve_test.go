@@ -34,32 +34,52 @@ func better(weight uint32) tree.Message {
 		Peers: []overlay.ID{"old"}, Posts: []tree.Standing{{Delay: 400 * time.Millisecond, Weight: 40, At: at(200)}}}
 }
 
-// A full node takes a heavier one in, and only when that has come is a child
-// asked to make room for it: at no time has anybody no parent.
+// asked lists the children that were asked where else they could be.
+func asked(t *testing.T, s *solo) (ids []overlay.ID) {
+	t.Helper()
+	for _, send := range s.out.Sends {
+		if m := send.Msg; m.Type == tree.Drop && m.Flags&tree.Confirm != 0 {
+			if m.Reason != tree.Moved || len(m.Peers) == 0 || len(m.Posts) != len(m.Peers) || m.Peers[0] != "heavy" {
+				t.Fatalf("%s was asked %+v", send.To, m)
+			}
+			ids = append(ids, send.To)
+		}
+	}
+	return ids
+}
+
+// answer is what a child says that measured one place.
+func answer(s *solo, child overlay.ID, delay time.Duration) tree.Message {
+	own := tree.Standing{Delay: 50 * time.Millisecond, Weight: 1, Room: 15, At: at(40)}
+	st, _ := s.n.Status(group)
+	return tree.Message{Type: tree.Load, Flags: tree.Confirm, Group: group, Edge: uint64(slices.Index(st.Children, child) + 1), Self: &own,
+		Peers: []overlay.ID{"heavy"}, Posts: []tree.Standing{{Delay: delay}}}
+}
+
+// A full node takes a heavier one in when a child has measured that it loses less elsewhere
+// than is gained, and only when the newcomer has come that child is asked to make room: at
+// no time has anybody no parent.
 func TestASwapLeavesNobodyWithoutAParent(t *testing.T) {
 	s := crowded(t, 40)
 	s.receive("heavy", better(30))
+	ids := asked(t, s)
+	if len(ids) < 2 {
+		t.Fatalf("asked are %v", ids)
+	}
+	for i, id := range ids {
+		if n := len(s.sent("heavy", tree.Ack)) + len(s.sent("heavy", tree.Refuse)); n > 0 {
+			t.Fatal("the newcomer was answered before the children")
+		}
+		s.receive(id, answer(s, id, time.Duration(100-10*i)*time.Millisecond))
+	}
 	if a := s.one("heavy", tree.Ack); a.Flags&tree.Confirm == 0 {
 		t.Fatal("the newcomer is not asked to say that it has come")
 	}
-	for _, send := range s.out.Sends {
-		if send.Msg.Type == tree.Drop {
-			t.Fatalf("%s was sent away before the newcomer came", send.To)
-		}
-	}
+	victim := ids[len(ids)-1] // who loses least
 	own := tree.Standing{Delay: 20 * time.Millisecond, Weight: 30, Height: 1, Room: 5, At: at(3)}
 	s.receive("heavy", tree.Message{Type: tree.Load, Group: group, Edge: 77, Self: &own})
-	var victim overlay.ID
-	for _, send := range s.out.Sends {
-		if send.Msg.Type == tree.Drop {
-			victim = send.To
-			if send.Msg.Reason != tree.Moved || len(send.Msg.Peers) != 1 {
-				t.Fatalf("%s was told %v, %v", victim, send.Msg.Reason, send.Msg.Peers)
-			}
-		}
-	}
-	if victim == "" {
-		t.Fatal("nobody made room")
+	if d := s.one(victim, tree.Drop); d.Reason != tree.Moved || d.Flags != 0 || d.Peers[0] != "heavy" {
+		t.Fatalf("%s was told %+v", victim, d)
 	}
 	if st, _ := s.n.Status(group); !slices.Contains(st.Children, victim) {
 		t.Fatal("the child that makes room was cut before it had another parent")
@@ -78,6 +98,66 @@ func TestASwapLeavesNobodyWithoutAParent(t *testing.T) {
 		if !slices.Contains(st.Children, id) {
 			t.Errorf("sent to %s", id)
 		}
+	}
+}
+
+// By its coordinate each child seems to lose little. All measure that they lose more
+// than the joiner gains: it is refused, and so it is if none of them answers.
+func TestASwapThatCostsMoreThanItGainsIsNone(t *testing.T) {
+	for _, answers := range []bool{true, false} {
+		s := crowded(t, 40)
+		s.receive("heavy", better(1))
+		ids := asked(t, s)
+		if len(ids) == 0 {
+			t.Fatal("nobody was asked")
+		}
+		for _, id := range ids {
+			if answers {
+				s.receive(id, answer(s, id, 550*time.Millisecond))
+			}
+		}
+		if !answers {
+			s.pass(1500 * time.Millisecond)
+		}
+		if r := s.one("heavy", tree.Refuse); r.Reason != tree.Full {
+			t.Errorf("refused because %v", r.Reason)
+		}
+	}
+}
+
+// The other side: who is asked where else it could be measures it, says so, and moves
+// nowhere. Whoever comes is counted with the delay it will have then.
+func TestWhoIsAskedMeasuresAndStays(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.below("parent")
+	posts := []tree.Standing{{Delay: 20 * time.Millisecond, Room: 3}, {Delay: 30 * time.Millisecond, Room: 1, Weight: 1},
+		{Delay: time.Millisecond, Weight: 1}, {Delay: time.Millisecond, Room: 2, Weight: 1}}
+	s.receive("parent", tree.Message{Type: tree.Drop, Flags: tree.Confirm, Group: group, Edge: edgeOf(s), Reason: tree.Moved,
+		Peers: []overlay.ID{"comer", "sibling", "full", "busy"}, Posts: posts})
+	s.one("comer", tree.Probe)
+	s.one("sibling", tree.Probe)
+	if len(s.sent("full", tree.Probe)) > 0 {
+		t.Error("measured a place that there is not")
+	}
+	s.receive("busy", tree.Message{Type: tree.Offer, Group: group, Path: []overlay.ID{"top"}, Posts: []tree.Standing{{}},
+		Self: &tree.Standing{Delay: time.Millisecond}}) // it has work enough with other groups
+	s.now += 8 * time.Millisecond
+	s.receive("sibling", tree.Message{Type: tree.Offer, Flags: tree.Better, Group: group, Path: []overlay.ID{"top"}, Posts: []tree.Standing{{}},
+		Self: &tree.Standing{Delay: 60 * time.Millisecond}})
+	s.now += 8 * time.Millisecond
+	s.receive("comer", tree.Message{Type: tree.Offer, Group: group, Path: []overlay.ID{"top"}, Posts: []tree.Standing{{}},
+		Self: &tree.Standing{Delay: 400 * time.Millisecond}})
+	l := s.one("parent", tree.Load)
+	if l.Flags&tree.Confirm == 0 || !slices.Equal(l.Peers, []overlay.ID{"comer", "sibling"}) || len(l.Posts) != 2 {
+		t.Fatalf("told %+v", l)
+	}
+	for i, want := range []time.Duration{30 * time.Millisecond, 66 * time.Millisecond} { // half the round trip, and a hop's cost
+		if got := l.Posts[i].Delay; got != want {
+			t.Errorf("%s: %v, want %v", l.Peers[i], got, want)
+		}
+	}
+	if st, _ := s.n.Status(group); st.Parent != "parent" || len(s.sent("comer", tree.Join)) > 0 {
+		t.Errorf("moved although it was only asked: below %s", st.Parent)
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 	Ack                    // parent → child: adopted. Edge, Ver, Flags, Path (top first, the parent last), Heads, Peers (members met)
 	Refuse                 // parent → child: not me. Edge, Reason, Peers (try these, best first)
 	Leave                  // child → parent: I am gone. Edge
-	Drop                   // parent → child: you are no child of mine. Edge, Reason, Peers
+	Drop                   // parent → child: you are no child of mine. Edge, Reason, Peers; with Confirm: how would you stand below these? Posts: as they will stand; no Room: not meant, no Weight: it will have a place
 	Path                   // parent → child: my way to the top changed. Edge, Ver, Path (empty: I am detached)
 	Data                   // an event. Event, Via, Hops, Want (receipts wanted), Flags
 	Heads                  // what the sender has, for every group it lists. Entries; now and then Digest, Paths
@@ -33,9 +33,9 @@ const (
 	Pong                   // answer to a Ping
 	Sync                   // digests differ: these are the edges I see between us. Entries
 	Held                   // receipt: Peers hold the event of Stamp durably
-	Probe                  // how do you stand, and would you be my parent? As a Join that is Better, without Edge and Heads
+	Probe                  // how do you stand, and would you be my parent? As a Join that is Better, without Edge and Heads; without Self: who makes room asks
 	Offer                  // answer to a Probe. Flags (Better: yes), Self, Path, Peers (children near the asker)
-	Load                   // child → parent: how I stand. Edge, Self, RTT
+	Load                   // child → parent: how I stand. Edge, Self, RTT; with Confirm, the answer to such a Drop: below Peers, best first, as in Posts
 	Crown                  // Peers[0] publishes and is the top: hang below it. Flags, Self (with Rendezvous)
 	Fork                   // the source of Event's stamp said two things there. Event's body is the proof
 )
@@ -63,7 +63,7 @@ const (
 	Replica                      // Data: keep it under a lease, you are near the root
 	AsParent                     // Entry of a Sync: the sender is the parent of this edge
 	Better                       // Join: I move because it is better for me, and say how much
-	Confirm                      // Ack: another child makes room for you; tell me once you are there. Entry of Heads: answer me even if you have nothing (with Fresh); as you asked
+	Confirm                      // Ack: another child makes room for you; tell me once you are there. Drop: measure, and stay; Load: measured. Entry of Heads: answer me even if you have nothing (with Fresh); as you asked
 	Rendezvous                   // Crown: the overlay's routes end at you; be found and pass joiners on
 )
 

@@ -129,8 +129,11 @@ func (n *Node) wakeGroup(g *group) {
 	if due(g.tune.at, now) {
 		n.tuneDue(g)
 	}
-	if g.links.swap.by != "" && g.links.swap.until <= now {
+	if s := g.links.swap; s != nil && s.until <= now {
 		n.swapDue(g)
+	}
+	if y := g.tune.y; y != nil && y.until <= now {
+		n.sayPlaces(g)
 	}
 	if due(g.links.shedAt, now) {
 		n.shed(g)

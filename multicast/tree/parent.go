@@ -199,6 +199,10 @@ func (n *Node) onCut(g *group, from overlay.ID, m *Message) {
 		n.dropIfIdle(g)
 		return
 	}
+	if g.place.parent == from && g.place.edge == m.Edge && m.Reason == Moved && m.Flags&Confirm != 0 {
+		n.weighPlaces(g, m)
+		return
+	}
 	if g.place.parent == from && g.place.edge == m.Edge && m.Reason == Moved {
 		n.makeWay(g, m.Peers)
 		return

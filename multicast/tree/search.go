@@ -88,7 +88,7 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 	if len(g.place.stands) != len(g.place.path) {
 		o.Path, o.Posts = nil, nil
 	}
-	if m.Self != nil && n.wouldTake(g, from, m) {
+	if n.wouldTake(g, from, m) {
 		o.Flags |= Better
 	}
 	if m.Self != nil {
@@ -110,9 +110,8 @@ func (n *Node) wouldTake(g *group, from overlay.ID, m *Message) bool {
 		return false
 	}
 	why := n.mayAdopt(g, from, m)
-	if why == Full {
-		_, ok := n.swapFor(g, from, m)
-		return ok
+	if why == Full && m.Self != nil {
+		return n.mightSwap(g, from, m)
 	}
 	return why == 0
 }
@@ -151,7 +150,7 @@ func (n *Node) nearest(g *group, to overlay.ID, at Coord, cs []ranked) []ranked 
 // onOffer takes an answer, which is a measurement too.
 func (n *Node) onOffer(g *group, from overlay.ID, m *Message) {
 	s := g.tune.s
-	if s == nil {
+	if n.weighed(g, from, m) || s == nil {
 		return
 	}
 	i := slices.IndexFunc(s.out, func(p probe) bool { return p.id == from })

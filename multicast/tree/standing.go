@@ -159,6 +159,10 @@ func (n *Node) onLoad(g *group, from overlay.ID, m *Message) {
 	if g.place.top && n.worthTelling(g) {
 		n.announce(g)
 	}
+	if m.Flags&Confirm != 0 {
+		n.measured(g, from, m)
+		return
+	}
 	n.confirmed(g, from)
 }
 

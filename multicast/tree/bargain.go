@@ -1,0 +1,137 @@
+package tree
+
+import (
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// bargain is what a displacement is weighed by.
+type bargain struct {
+	from   overlay.ID
+	self   Standing
+	was    time.Duration // the joiner's delay without the move
+	now    time.Duration // and with it
+	old    overlay.ID    // the parent it leaves; empty: it has none
+	branch overlay.ID    // the child below which it hangs now; empty: none
+	oldAt  Standing
+	depth  int // of this node
+	most   int // the depth limit
+	moving bool
+}
+
+func (n *Node) bargain(g *group, from overlay.ID, m *Message) bargain {
+	rtt := m.RTT
+	if rtt == 0 {
+		rtt = n.at.RTT(m.Self.At)
+	}
+	b := bargain{from: from, self: *m.Self, was: m.Self.Delay, now: n.delay(g) + rtt/2 + hopCost,
+		depth: len(g.place.path), most: n.depthLimit(g), moving: m.Flags&Detached == 0}
+	if b.moving && len(m.Peers) > 0 {
+		b.old, b.oldAt = m.Peers[0], peerStand(m, 0)
+		b.branch = m.Peers[len(m.Peers)-1]
+	}
+	if !b.moving { // the next best place is below a child
+		b.was = never
+		for i := range g.links.children {
+			c := &g.links.children[i]
+			b.was = min(b.was, c.stand.Delay+c.stand.At.RTT(m.Self.At)/2+hopCost)
+		}
+	}
+	return b
+}
+
+// least is what a displacement must gain, in node·µs of delay.
+func (b *bargain) least() float64 {
+	return float64(b.self.Weight) * float64(max(gainLeast, b.was/gainPart)) / float64(time.Microsecond)
+}
+
+// hope is what a displacement may seem to change for it to be worth measuring: half of
+// what the joiner gains may be an estimate's error.
+func (b *bargain) hope() float64 {
+	gain := float64(b.self.Weight) * float64(b.was-b.now) / float64(time.Microsecond)
+	if !b.moving { // it is not measured
+		gain = 0
+	}
+	return gain/2 - b.least()
+}
+
+// change is how the sum of delays changes if a child goes where it has a delay.
+func (b *bargain) change(c *child, delay time.Duration) float64 {
+	weight := c.stand.Weight
+	if c.id == b.branch {
+		weight -= min(weight-1, b.self.Weight)
+	}
+	return (float64(b.self.Weight)*float64(b.now-b.was) + float64(weight)*float64(delay-c.stand.Delay)) / float64(time.Microsecond)
+}
+
+// fits reports whether a child is not too deep in one of the two places that a joiner
+// makes: below itself, or where it was.
+func (b *bargain) fits(c *child) (below, there bool) {
+	below = b.depth+2+int(c.stand.Height) <= b.most
+	there = b.old != "" && c.id != b.branch && b.oldAt.Weight != 0 && c.stand.Height <= b.self.Height
+	return below, there
+}
+
+// estimate is how the sum of delays changes if a child goes to where it seems to lose least.
+func (n *Node) estimate(g *group, b *bargain, c *child) (change float64, ok bool) {
+	if c.id == b.from || c.stand.Weight == 0 {
+		return 0, false
+	}
+	least := never
+	below, there := b.fits(c)
+	if below && b.self.Room > 0 {
+		least = min(least, b.now+c.stand.At.RTT(b.self.At)/2)
+	}
+	if there {
+		least = min(least, b.oldAt.Delay+c.stand.At.RTT(b.oldAt.At)/2)
+	}
+	for i := range g.links.children {
+		if o := &g.links.children[i].stand; below && o.Room > 0 && o.Delay < least && g.links.children[i].id != c.id {
+			least = min(least, o.Delay+c.stand.At.RTT(o.At)/2)
+		}
+	}
+	if least == never {
+		return 0, false
+	}
+	return b.change(c, least+hopCost), true
+}
+
+// places are where a child might go, and how those will stand whom it would hang below.
+type places struct {
+	to    []overlay.ID
+	posts []Standing
+}
+
+func openOf(p places) (ids []overlay.ID) {
+	for i, id := range p.to {
+		if p.posts[i].Room > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// places lists them: first who comes, even if it cannot take the child. Where a place
+// becomes free only by the swap, the weight is left out.
+func (n *Node) places(g *group, b *bargain, c *child) (p places) {
+	add := func(id overlay.ID, s Standing) { p.to, p.posts = append(p.to, id), append(p.posts, s) }
+	below, there := b.fits(c)
+	s := b.self
+	s.Delay, s.Weight = b.now, 0
+	if !below {
+		s.Room = 0
+	}
+	add(b.from, s)
+	if there {
+		s := b.oldAt
+		s.Room, s.Weight = 1, 0
+		add(b.old, s)
+	}
+	for _, o := range n.nearest(g, c.id, c.stand.At, nil) {
+		if below && o.stand.Room > 0 && o.id != b.old && len(p.to) < placesMost {
+			add(o.id, o.stand)
+		}
+	}
+	return p
+}
