@@ -60,6 +60,9 @@ func benchmarkEvents(b *testing.B, nodes int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
+// twoLanes run at once.
+var twoLanes = sim.Lanes{Count: 2, Of: func(place uint64) int { return int(place & 1) }, Apart: 10 * time.Millisecond, Do: atOnceAll}
+
 // BenchmarkBuild measures how long a node takes to come up and how much memory
 // it holds, host apart.
 func BenchmarkBuild(b *testing.B) {
@@ -67,15 +70,18 @@ func BenchmarkBuild(b *testing.B) {
 		name   string
 		nodes  int
 		joined bool
-	}{{"drawn/10000", 10000, false}, {"drawn/100000", 100000, false}, {"joined/10000", 10000, true}, {"joined/100000", 100000, true}} {
+	}{{"drawn/10000", 10000, false}, {"drawn/100000", 100000, false}, {"joined/10000", 10000, true}, {"joined/100000", 100000, true}, {"joined/1000000", 1_000_000, true}} {
 		b.Run(bc.name, func(b *testing.B) {
 			ids := names(bc.nodes)
 			var before, after runtime.MemStats
 			for b.Loop() {
 				runtime.GC()
 				runtime.ReadMemStats(&before)
-				net := sim.New(sim.Config[note]{Tables: sim.Tables{Joined: bc.joined}})
-				for _, id := range ids {
+				net := sim.New(sim.Config[note]{Tables: sim.Tables{Joined: bc.joined}, Lanes: twoLanes})
+				for i, id := range ids {
+					if i%(bc.nodes/50) == 0 {
+						net.Run(time.Duration(i/(bc.nodes/50)) * time.Millisecond)
+					}
 					net.Add(id, func(ep *sim.Endpoint[note]) sim.Host[note] { return relay{ep} })
 				}
 				net.Run(time.Second)

@@ -25,7 +25,9 @@
 // Joins and lookups walk the tables of live nodes at once and report their
 // result after the time such a walk takes; their own messages are not events.
 // With [Tables].Joined tables are what that leaves: full where many nodes
-// belong, with gaps where a node had no luck, older nodes in more of them.
+// belong, with gaps where a node had no luck, older nodes in more of them. Where many
+// join at one instant, one in 32 of those that are there do so at the same time: none of
+// them meets another.
 //
 // # Lanes
 //

@@ -82,6 +82,7 @@ func (n *Net[M]) Close(id overlay.ID) {
 // die takes the node down and returns the links that others have to notice.
 func (n *Net[M]) die(i int32, how What) []link {
 	nd := &n.nodes[i]
+	n.deaths = true
 	nd.alive, n.up[i] = false, false
 	nd.host, nd.died = nil, n.own.now
 	open := nd.links[:0]

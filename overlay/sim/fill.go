@@ -31,10 +31,7 @@ func (n *Net[M]) settle() {
 		n.trace(Started, -1, a)
 	}
 	if n.cfg.Tables.Joined {
-		for _, a := range n.shuffled(batch) {
-			n.nodes[a].flags &^= newcomer
-			n.join(a, n.nodes[a].life > 1)
-		}
+		n.joinAll(n.shuffled(batch))
 		return
 	}
 	for _, a := range batch {
@@ -74,19 +71,25 @@ func (n *Net[M]) announce(a int32) {
 }
 
 func (n *Net[M]) byPosition(a, b int32) int {
-	return cmp.Or(cmp.Compare(n.pos[a], n.pos[b]), cmp.Compare(n.nodes[a].id, n.nodes[b].id))
+	if c := cmp.Compare(n.pos[a], n.pos[b]); c != 0 {
+		return c
+	}
+	return cmp.Compare(n.nodes[a].id, n.nodes[b].id)
 }
 
 // merge puts the nodes that arrived in their places.
 func (n *Net[M]) merge() {
 	o := &n.order
-	if len(o.arrived) > 16 {
-		o.sorted = append(o.sorted, o.arrived...)
-		slices.SortFunc(o.sorted, n.byPosition)
-	} else {
-		for _, i := range o.arrived {
-			at, _ := slices.BinarySearchFunc(o.sorted, i, n.byPosition)
-			o.sorted = slices.Insert(o.sorted, at, i)
+	slices.SortFunc(o.arrived, n.byPosition)
+	old, fresh := len(o.sorted), len(o.arrived)
+	o.sorted = append(o.sorted, o.arrived...)
+	for at := len(o.sorted) - 1; fresh > 0; at-- { // from the far end, where there is room
+		if old > 0 && n.byPosition(o.sorted[old-1], o.arrived[fresh-1]) > 0 {
+			old--
+			o.sorted[at] = o.sorted[old]
+		} else {
+			fresh--
+			o.sorted[at] = o.arrived[fresh]
 		}
 	}
 	o.arrived = o.arrived[:0]
@@ -96,7 +99,7 @@ func (n *Net[M]) merge() {
 func (n *Net[M]) fill(a int32) {
 	if n.cfg.Tables.Joined {
 		n.walkTo(a, n.pos[a])
-		n.refill(a)
+		n.refill(&n.walks[0], a)
 		return
 	}
 	lo, hi := 0, len(n.order.sorted)
@@ -131,13 +134,13 @@ func (n *Net[M]) sample(a int32, c int, from []int32) {
 		}
 		return
 	}
-	some := n.walk.some[:0]
+	some := n.walks[0].some[:0]
 	for _, p := range from {
 		if n.eligible(a, p) {
 			some = append(some, p)
 		}
 	}
-	n.walk.some = some
+	n.walks[0].some = some
 	for k := 0; k < want && k < len(some); k++ {
 		if want < len(some) {
 			o := k + within(n.draw(a), len(some)-k)

@@ -118,14 +118,15 @@ type Net[M any] struct {
 	controls uint64 // control events so far: their ties, below all others
 
 	faults faults
-	parted bool // some node is on another side than others
-	walk   walker
+	deaths bool     // some node has died
+	parted bool     // some node is on another side than others
+	walks  []walker // the first is for walks by themselves, each for a part of those that join
 }
 
 // New returns an empty network at time zero.
 func New[M any](cfg Config[M]) *Net[M] {
 	cfg.setDefaults()
-	n := &Net[M]{cfg: cfg, lanes: make([]lane[M], cfg.Lanes.Count), byID: map[overlay.ID]int32{}}
+	n := &Net[M]{cfg: cfg, lanes: make([]lane[M], cfg.Lanes.Count), walks: make([]walker, cfg.Lanes.Count), byID: map[overlay.ID]int32{}}
 	n.own.hash = mix(cfg.Seed, 0)
 	return n
 }
@@ -147,6 +148,7 @@ func (n *Net[M]) Counts() Counts {
 	sum := n.own.counts
 	for k := range n.lanes {
 		sum.add(&n.lanes[k].counts)
+		sum.Queries += n.walks[k].asked
 	}
 	return sum
 }

@@ -223,7 +223,7 @@ const (
 func (n *Net[M]) refresh(a int32) {
 	if n.lost(a) {
 		n.nodes[a].flags &^= refreshDue
-		n.join(a, true)
+		n.join(a)
 		return
 	}
 	left := 0

@@ -25,7 +25,13 @@ type walker struct {
 	best   []near
 	silent []int32
 	some   []int32
+	asked  uint64
+	joins  bool     // others join at the same time: who is met gets to know it later
+	met    []meeting
 }
+
+// A meeting is of a node that joins and one that it asked.
+type meeting struct{ joiner, other int32 }
 
 // walkTo goes from a toward target as kad-dht's lookups do: it asks the
 // nearest candidates, up to alpha at once, for nearer ones until the nearest
@@ -34,39 +40,37 @@ type walker struct {
 // answer leaves a's. It returns those who answered, nearest first, valid until
 // the next walk, and the time it took.
 func (n *Net[M]) walkTo(a int32, target uint64) (_ []near, took time.Duration) {
-	return n.walkBy(a, target, beta, alpha)
+	return n.walkBy(&n.walks[0], a, target, beta, alpha)
 }
 
 // strollTo is a walk that only fills a table: nobody waits for it, and it may
 // miss some of the nearest k. It asks one node at a time until the nearest has
 // answered, which is a third of the work.
-func (n *Net[M]) strollTo(a int32, target uint64) { n.walkBy(a, target, 1, 1) }
+func (n *Net[M]) strollTo(w *walker, a int32, target uint64) { n.walkBy(w, a, target, 1, 1) }
 
-func (n *Net[M]) walkBy(a int32, target uint64, first, wide int) (_ []near, took time.Duration) {
-	w := &n.walk
+func (n *Net[M]) walkBy(w *walker, a int32, target uint64, first, wide int) (_ []near, took time.Duration) {
 	w.target, w.self, w.most = target, a, n.cfg.Tables.Bucket
 	w.best, w.silent, w.timed = w.best[:0], w.silent[:0], wide > 1
 	seeds := w.most
 	if wide == 1 {
 		seeds = 1 // who is in the target's own bucket leads there
 	}
-	n.ask(a, seeds)
+	n.ask(w, a, seeds)
 	for {
-		round, asked := n.askRound(a, min(first, w.most), wide, true)
+		round, asked := n.askRound(w, a, min(first, w.most), wide, true)
 		if asked == 0 {
 			break
 		}
 		took += round
 	}
-	last, _ := n.askRound(a, w.most, w.most, false)
+	last, _ := n.askRound(w, a, w.most, w.most, false)
 	return w.best, took + last
 }
 
 // askRound contacts up to wide of those among the first candidates who were not
 // asked yet, nearest first, and, if it wants their answers, learns from them. As
 // long as one of the first few is not asked, those behind are asked along.
-func (n *Net[M]) askRound(a int32, first, wide int, answers bool) (took time.Duration, asked int) {
-	w := &n.walk
+func (n *Net[M]) askRound(w *walker, a int32, first, wide int, answers bool) (took time.Duration, asked int) {
 	open := func(c near) bool { return c.state == unasked }
 	if !slices.ContainsFunc(w.best[:min(first, len(w.best))], open) {
 		return 0, 0
@@ -79,7 +83,7 @@ func (n *Net[M]) askRound(a int32, first, wide int, answers bool) (took time.Dur
 		}
 	}
 	for _, p := range w.some {
-		n.own.counts.Queries++
+		w.asked++
 		if !n.reach(a, p) {
 			w.drop(p)
 			n.evict(a, p)
@@ -90,17 +94,16 @@ func (n *Net[M]) askRound(a int32, first, wide int, answers bool) (took time.Dur
 			took = max(took, n.rtt(a, p))
 		}
 		if answers {
-			n.ask(p, w.most)
+			n.ask(w, p, w.most)
 		}
-		n.meet(a, p)
+		n.meets(w, a, p)
 	}
 	return took, len(w.some)
 }
 
 // ask adds the k peers that p knows nearest to the target to the candidates, or
 // more.
-func (n *Net[M]) ask(p int32, k int) {
-	w := &n.walk
+func (n *Net[M]) ask(w *walker, p int32, k int) {
 	n.around(p, w.target, k, func(peers []entry) {
 		far := w.reach()
 		for _, e := range peers {
@@ -172,43 +175,19 @@ func (n *Net[M]) walkFor(a int32, target uint64, asked time.Duration, done func(
 	n.post(&n.own, asked+took, n.draw(a)|drawn, &e)
 }
 
-// join fills a's table as kad-dht does after it met its first peers: a walk
-// toward the own key, then one into each bucket.
-func (n *Net[M]) join(a int32, again bool) {
-	for range boots {
-		if p := n.someone(a); p >= 0 {
-			n.meet(a, p)
-		}
-	}
-	if !again && !n.nodes[a].hidden {
-		n.order.joined = append(n.order.joined, a)
-	}
-	took := routesAfter
-	if again {
-		_, took = n.walkTo(a, n.pos[a])
-	} else {
-		n.walkBy(a, n.pos[a], beta, 1) // finds the same nodes; how long a first join takes matters to nobody
-	}
-	n.refill(a)
-	n.routesAt(a, n.own.now+took)
-	if n.lost(a) {
-		n.refreshLater(a)
-	}
-}
-
 // lost reports whether a found nobody and nobody will find it: it has to go on
 // looking itself.
 func (n *Net[M]) lost(a int32) bool { return n.nodes[a].hidden && len(n.nodes[a].table.peers) == 0 }
 
 // refill walks into each bucket that has room, after a walk toward the own key.
 // What that found to be the whole of a bucket needs no walk.
-func (n *Net[M]) refill(a int32) {
-	near := n.walk.best
+func (n *Net[M]) refill(w *walker, a int32) {
+	near := w.best
 	if len(near) == 0 {
 		return
 	}
 	last := shared(n.pos[a], n.pos[near[len(near)-1].node])
-	if len(near) < n.walk.most {
+	if len(near) < w.most {
 		return // they are all there is
 	}
 	for c := 0; c <= last; c++ {
@@ -217,7 +196,7 @@ func (n *Net[M]) refill(a int32) {
 			continue
 		}
 		bit := uint64(1) << (63 - c)
-		n.strollTo(a, n.pos[a]&^(bit-1)^bit|n.draw(a)&(bit-1))
+		n.strollTo(w, a, n.pos[a]&^(bit-1)^bit|n.draw(a)&(bit-1))
 	}
 }
 
@@ -245,7 +224,7 @@ func (n *Net[M]) rejoin(a int32) {
 		}
 	}
 	if n.cfg.Tables.Joined {
-		n.join(a, true)
+		n.join(a)
 		return
 	}
 	n.fill(a)

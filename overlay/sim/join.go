@@ -1,0 +1,99 @@
+package sim
+
+import "time"
+
+// How many nodes join at the same time: of those that are there already one in
+// joinShare, and no more than joinMost.
+const (
+	joinShare = 32
+	joinMost  = 512
+)
+
+// joinAll lets nodes that came up join, some at a time: they look at tables as these
+// are before any of them is known to others.
+func (n *Net[M]) joinAll(batch []int32) {
+	took := make([]time.Duration, min(len(batch), joinMost))
+	for len(batch) > 0 {
+		k := min(max(len(n.order.joined)/joinShare, 1), joinMost, len(batch))
+		some := batch[:k]
+		batch = batch[k:]
+		parts := len(n.walks)
+		if n.deaths || n.parted || k < parts {
+			parts = 1
+		}
+		part := func(i int) {
+			for j := i * k / parts; j < (i+1)*k/parts; j++ {
+				took[j] = n.search(&n.walks[i], some[j], n.nodes[some[j]].life > 1)
+			}
+		}
+		if parts > 1 {
+			n.cfg.Lanes.Do(parts, part)
+		} else {
+			part(0)
+		}
+		for j, a := range some {
+			n.nodes[a].flags &^= newcomer
+			if n.nodes[a].life == 1 && !n.nodes[a].hidden {
+				n.order.joined = append(n.order.joined, a)
+			}
+			n.routesAt(a, n.own.now+took[j])
+		}
+		for i := range parts {
+			n.introduce(&n.walks[i])
+		}
+		for _, a := range some {
+			if n.lost(a) {
+				n.refreshLater(a)
+			}
+		}
+	}
+}
+
+// join fills the table of a node that has joined before.
+func (n *Net[M]) join(a int32) {
+	took := n.search(&n.walks[0], a, true)
+	n.introduce(&n.walks[0])
+	n.routesAt(a, n.own.now+took)
+	if n.lost(a) {
+		n.refreshLater(a)
+	}
+}
+
+// search fills a's table as kad-dht does after it met its first peers: a walk
+// toward the own key, then one into each bucket. Nothing but the node and the walker
+// changes by it.
+func (n *Net[M]) search(w *walker, a int32, again bool) (took time.Duration) {
+	w.joins = true
+	for range boots {
+		if p := n.someone(a); p >= 0 {
+			n.meets(w, a, p)
+		}
+	}
+	took = routesAfter
+	if again {
+		_, took = n.walkBy(w, a, n.pos[a], beta, alpha)
+	} else {
+		n.walkBy(w, a, n.pos[a], beta, 1) // finds the same nodes; how long a first join takes matters to nobody
+	}
+	n.refill(w, a)
+	w.joins = false
+	return took
+}
+
+// meets is a's contact with p during a walk.
+func (n *Net[M]) meets(w *walker, a, p int32) {
+	n.insert(a, p)
+	if w.joins {
+		w.met = append(w.met, meeting{a, p})
+	} else {
+		n.insert(p, a)
+	}
+}
+
+// introduce makes those who joined known to those whom they asked.
+func (n *Net[M]) introduce(w *walker) {
+	for _, m := range w.met {
+		n.insert(m.other, m.joiner)
+	}
+	w.met = w.met[:0]
+}
