@@ -58,6 +58,7 @@ func consult(t *testing.T, h http.Handler, more ...string) (code int, d diagnosi
 func TestDoctorFindsNothing(t *testing.T) {
 	p := well()
 	p.status.Feeds = []feedtree.FeedStatus{{URL: "http://192.168.1.1/feed.xml", Local: "a host on your network"}}
+	p.status.Spending.Upload = kad.Upload{Most: 100e6, Hour: 3e6}
 	code, d := consult(t, p)
 	if code != 0 || !d.OK || worst(d.Findings) != fine {
 		t.Errorf("exit %d: %+v", code, d)
@@ -88,6 +89,12 @@ func TestDoctorFinds(t *testing.T) {
 		"alone, without the meeting point": {func(p *patient) { p.status.Peers = 0; p.status.Reach.Rendezvous = kad.Rendezvous{Off: true} }, false, "switched off", "--bootstrap"},
 		"behind a NAT":                     {func(p *patient) { p.status.Reach.State = kad.Private }, false, "behind a NAT", "UDP 4001"},
 		"at the limits":                    {func(p *patient) { p.status.Volunteering.Deferred = 7 }, false, "7 polls left", "--max-requests"},
+		"near the limit of what is sent": {func(p *patient) {
+			p.status.Spending.Upload = kad.Upload{Most: 100e6, Hour: 97e6, Sparing: true}
+		}, false, "97.0 MB went to other nodes in the last hour, close to the limit of 100.0 MB", "--max-upload"},
+		"beyond the limit of what is sent": {func(p *patient) {
+			p.status.Spending.Upload = kad.Upload{Most: 1e6, Hour: 2e6, Sparing: true}
+		}, false, "staying connected alone takes that", "Raise the limit"},
 		"one feed fails": {func(p *patient) {
 			p.status.Feeds = []feedtree.FeedStatus{{URL: "http://192.168.1.1/a", Local: "x"}, {URL: "http://192.168.1.1/b", Local: "x", Failure: "status 404", Reason: "status 404"}}
 		}, false, "status 404", "new address"},

@@ -18,7 +18,7 @@ import (
 func (e *examined) findings() []checked {
 	all := []checked{e.proxy(), e.keeping(), e.clock()}
 	all = append(all, e.reachSites()...)
-	all = append(all, e.company(), e.reached(), e.volunteering())
+	all = append(all, e.company(), e.reached(), e.volunteering(), e.sending())
 	return append(all, e.feeds()...)
 }
 
@@ -225,6 +225,28 @@ func (e *examined) volunteering() checked {
 			"If that is less than you want to give, raise --max-requests or --max-bytes."}
 	}
 	return checked{"helping", fine, fmt.Sprintf("It takes its turn at polling %s; %s in the last hour.", count(v.Crews, "feed"), count(v.Requests, "request")), ""}
+}
+
+// sending is about what goes to other nodes, and the limit on it.
+func (e *examined) sending() checked {
+	u := e.status.Spending.Upload
+	limit := "--max-upload, or on " + e.page + "/"
+	spent := fmt.Sprintf("%.1f MB went to other nodes in the last hour", float64(u.Hour)/1e6)
+	switch {
+	case e.silence != nil && e.off.MaxUpload <= 0:
+		return checked{"sending", fine, "What a proxy sends to other nodes is not limited.", ""}
+	case e.silence != nil:
+		return checked{"sending", fine, fmt.Sprintf("A proxy would send %.1f MB to other nodes in an hour at most (--max-upload).", float64(e.off.MaxUpload)/1e6), ""}
+	case u.Most == 0:
+		return checked{"sending", fine, spent + "; there is no limit.", ""}
+	case u.Hour > u.Most:
+		return checked{"sending", note, fmt.Sprintf("%s, more than the limit of %.1f MB: staying connected alone takes that. Nothing is sent on behalf of others.", spent, float64(u.Most)/1e6),
+			"Raise the limit (" + limit + "), or follow fewer feeds."}
+	case u.Sparing:
+		return checked{"sending", note, fmt.Sprintf("%s, close to the limit of %.1f MB: nothing more is sent on behalf of others for now. Your own feeds go on.", spent, float64(u.Most)/1e6),
+			"If that is less than you want to give, raise the limit (" + limit + ")."}
+	}
+	return checked{"sending", fine, fmt.Sprintf("%s, of %.1f MB at most.", spent, float64(u.Most)/1e6), ""}
 }
 
 // feeds is about feeds with which something is wrong.
