@@ -32,6 +32,12 @@ type Overlay interface {
 	Keep(id overlay.ID, on bool)
 }
 
+// Metered is an [Overlay] that is told how much it may send.
+type Metered interface {
+	// Sparing reports whether so much was sent that nothing more must be for others.
+	Sparing() bool
+}
+
 // Config sets up a Carrier. The zero value accepts every verified event and tells
 // nobody.
 type Config struct {
@@ -48,6 +54,7 @@ const (
 	verifyQueue = 1024 // and to be verified, of all peers
 	groupQueue  = 256  // events of one group that wait to be delivered
 	arrivalRoom = 64   // between the groups and the loop
+	againMost   = 1024 // events accepted but not forwarded that wait for the loop
 
 	lookEvery = 250 * time.Millisecond // at holes and promises
 )
@@ -72,7 +79,7 @@ type Carrier struct {
 	mu      sync.Mutex   // guards what follows, never held across a call to pubsub
 	groups  map[multicast.Group]*group
 	streams map[peer.ID]bool // peers to which pubsub has a stream: it sends to no others
-	again   []arrival        // accepted at a recheck; no more than were held
+	again   []arrival        // accepted but not forwarded; no more than againMost
 }
 
 var _ multicast.Carrier = (*Carrier)(nil)

@@ -15,6 +15,7 @@ const (
 	missing    = "gossip_missing"
 	published  = "gossip_published"
 	receipts   = "gossip_receipts"
+	spared     = "gossip_spared" // events delivered here and not forwarded, to send less
 )
 
 // Why something was refused or dropped.
@@ -27,6 +28,7 @@ const (
 	whyExpired = "held: the key never became known"
 	whyRecent  = "gossip: it brings no history to others"
 	whyWaiting = "gossip: nobody was there to publish to"
+	whySlow    = "gossip: deliveries do not keep up"
 	whyAsks    = "gossip: too many questions at once"
 )
 
@@ -57,7 +59,7 @@ func (t tracer) DuplicateMessage(*pubsub.Message) { t.counts.add(duplicates) }
 func (t tracer) DropRPC(*pubsub.RPC, peer.ID) { t.counts.refuse("send: a peer's queue is full") }
 
 func (t tracer) UndeliverableMessage(*pubsub.Message) {
-	t.counts.refuse("gossip: deliveries do not keep up")
+	t.counts.refuse(whySlow)
 }
 
 func (t tracer) Graft(p peer.ID, topic string)                { t.grafted(topic, p, true) }

@@ -18,6 +18,9 @@
 // pubsub marks an id as seen before anything is verified: whoever forged an event
 // with the stamp of a true one would silence the true one.
 //
+// An overlay that is [Metered] is asked with each event whether to send less. It is
+// then delivered here and goes no further; the others of the mesh hand it on.
+//
 // # Finding the others
 //
 // Members find each other through the nodes nearest to the group's key, as the
@@ -59,5 +62,5 @@
 // counted, found missing, and fetched over HTTP.
 //
 // There is no top, no parent and no depth to see, and no bound on what a node
-// sends but the size of its mesh.
+// sends but the size of its mesh, and that of the overlay, if it has one.
 package gossip

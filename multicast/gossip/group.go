@@ -363,15 +363,27 @@ func (c *Carrier) Recheck(id multicast.Group) error {
 			c.counts.refuse(why)
 			continue
 		}
-		c.mu.Lock()
-		c.again = append(c.again, w.Of)
-		c.mu.Unlock()
-		select {
-		case c.life.wake <- struct{}{}:
-		default:
-		}
+		c.keep(w.Of)
 	}
 	return nil
+}
+
+// keep delivers an event here that pubsub does not forward.
+func (c *Carrier) keep(a arrival) {
+	c.mu.Lock()
+	full := len(c.again) >= againMost
+	if !full {
+		c.again = append(c.again, a)
+	}
+	c.mu.Unlock()
+	if full {
+		c.counts.refuse(whySlow)
+		return
+	}
+	select {
+	case c.life.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Group describes a group as this node sees it.

@@ -71,14 +71,23 @@ func (c *Carrier) validate(g *group) pubsub.ValidatorEx {
 			return pubsub.ValidationReject
 		}
 		m.ValidatorData = env
-		switch verdict, why := c.judge(arrival{group: g, env: env, from: overlay.ID(from)}); verdict {
-		case multicast.Accept:
-			return pubsub.ValidationAccept
-		default:
+		a := arrival{group: g, env: env, from: overlay.ID(from)}
+		switch verdict, why := c.judge(a); {
+		case verdict != multicast.Accept:
 			c.counts.refuse(why)
 			return pubsub.ValidationIgnore // its forwarder need not know the feed's key
+		case c.sparing():
+			c.counts.add(spared)
+			c.keep(a)
+			return pubsub.ValidationIgnore // which is how pubsub is kept from sending it on
 		}
+		return pubsub.ValidationAccept
 	}
+}
+
+func (c *Carrier) sparing() bool {
+	o, ok := c.net.(Metered)
+	return ok && o.Sparing()
 }
 
 // judge asks the judge, and holds what it does not know. Why is empty for what is
