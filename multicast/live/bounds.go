@@ -19,6 +19,7 @@ const (
 	maxID      = 64
 	maxAddrs   = 4 // of each node named
 	maxAddr    = 128
+	eventField = 14      // of a frame
 	coordBytes = 24      // of a coordinate
 	maxMicros  = 1 << 40 // twelve days: far from where adding to a delay overflows
 )
@@ -59,13 +60,13 @@ var (
 		8: number, 9: number, 10: number,
 		11: stampField,
 		12: number, 13: number,
-		14: {times: 1, least: 1, most: MaxEvent},
-		15: {times: maxPath + maxPeers, least: 3, most: 1 << 10, inside: nodeShape},
-		16: {times: 1, least: 1, most: maxPath * 2},
-		17: {times: 1, least: 1, most: maxPeers * 2},
-		18: headsField,
-		19: {times: maxEntries, least: 34, most: 8 << 10, inside: entryShape},
-		20: number, 21: number,
+		eventField: {times: 1, least: 1, most: MaxEvent},
+		15:         {times: maxPath + maxPeers, least: 3, most: 1 << 10, inside: nodeShape},
+		16:         {times: 1, least: 1, most: maxPath * 2},
+		17:         {times: 1, least: 1, most: maxPeers * 2},
+		18:         headsField,
+		19:         {times: maxEntries, least: 34, most: 8 << 10, inside: entryShape},
+		20:         number, 21: number,
 		22: {times: 1, most: standMost, inside: standShape},
 		23: {times: maxPath + maxPeers, most: standMost, inside: standShape},
 		24: number,

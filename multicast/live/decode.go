@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"math"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/feedtree/feedtree/multicast/live/internal/wire"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -22,8 +24,8 @@ type contact struct {
 var unmarshal = proto.UnmarshalOptions{DiscardUnknown: true}
 
 // decode reads a frame. The event, if there is one, has only its body: the
-// rest of it is not sent but taken out of the body by verification. The frame
-// is not kept.
+// rest of it is not sent but taken out of the body by verification. The body is
+// the frame's own bytes, which must not change any more.
 func decode(frame []byte) (*tree.Message, []contact, reason) {
 	if len(frame) > MaxFrame {
 		return nil, nil, frameTooLarge
@@ -31,8 +33,9 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 	if r := frameShape.census(frame); r != "" {
 		return nil, nil, r
 	}
+	event, rest := cutEvent(frame)
 	var f wire.Frame
-	if err := unmarshal.Unmarshal(frame, &f); err != nil {
+	if err := unmarshal.Unmarshal(rest, &f); err != nil {
 		return nil, nil, frameMalformed
 	}
 	if f.Type > math.MaxUint8 || !tree.Type(f.Type).Known() {
@@ -64,8 +67,8 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 		m.Self = &own
 	}
 	copy(m.Group[:], f.Group)
-	if len(f.Event) > 0 {
-		m.Event = &multicast.Event{Body: f.Event}
+	if len(event) > 0 {
+		m.Event = &multicast.Event{Body: event}
 	}
 	contacts, r := nodesIn(&f, m)
 	for _, e := range f.Entries {
@@ -84,6 +87,30 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 		return nil, nil, r
 	}
 	return m, contacts, ""
+}
+
+// besideEvent is how much longer a frame may be than its event for the event to stay in
+// it: who holds an event holds all of its frame, and a sender can add what it likes.
+const besideEvent = 512
+
+// cutEvent takes the event out of a frame that passed the census. It is most of what is
+// ever received, and the unmarshaller would copy it.
+func cutEvent(frame []byte) (event, rest []byte) {
+	for b := frame; len(b) > 0; {
+		num, typ, tag := protowire.ConsumeTag(b)
+		size := protowire.ConsumeFieldValue(num, typ, b[tag:])
+		if num == eventField {
+			event, _ = protowire.ConsumeBytes(b[tag:])
+			at := len(frame) - len(b)
+			rest = append(frame[:at:at], b[tag+size:]...)
+			if len(rest) > besideEvent {
+				return bytes.Clone(event), rest
+			}
+			return event[:len(event):len(event)], rest
+		}
+		b = b[tag+size:]
+	}
+	return nil, frame
 }
 
 // carries reports whether messages of a type have an event in them, or what stands

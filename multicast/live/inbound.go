@@ -9,7 +9,7 @@ import (
 
 // Frame takes a frame from an authenticated peer. It decodes and verifies on
 // the caller's goroutine and may block until there is room: call it from a
-// goroutine of the peer's own. The frame is not kept.
+// goroutine of the peer's own. The frame is the loop's from here on.
 func (l *Loop) Frame(from overlay.ID, frame []byte) {
 	if len(frame) > MaxFrame { // before room is taken for it
 		l.gate.refused.count(frameTooLarge)
