@@ -24,11 +24,11 @@
 // A delivery's delay is from the call that publishes to the callback that delivers.
 // Bytes are what all hosts wrote to all their streams while items were published,
 // the DHT's and keep-alives included, over the bytes of envelopes delivered. CPU is
-// the process's user and system time in the same span, idle traffic included. Memory
-// is the growth of the process's resident set from before the hosts exist to after
-// the last delivery, garbage given back both times; the first backend of a run also pays
-// for what the process sets up once, and later ones may find memory that was not given
-// back, so for memory a run should have one backend. Joining is from the call to the first item delivered, while
+// the process's user and system time in the same span, idle traffic included, and the
+// collection of the garbage made in it: what was made before is collected before. Memory
+// is what objects and stacks take, from before the hosts exist to after the last
+// delivery, with no garbage: pages that one backend leaves to the runtime are not found
+// in the next one's figure, nor missing in it. Joining is from the call to the first item delivered, while
 // items come 50 times a second and the hosts are connected already.
 //
 // # Delay

@@ -15,10 +15,3 @@ func processTime() time.Duration {
 	metrics.Read(s)
 	return time.Duration(s[0].Value.Float64() * float64(time.Second))
 }
-
-// residentNow is what the runtime has from the system.
-func residentNow() int64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.Sys - m.HeapReleased)
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -170,7 +169,7 @@ func (c *Config) measure(ctx context.Context, name string) (row Row, err error) 
 		return row, err
 	}
 	err = r.publish(ctx, &row)
-	row.RSS = float64(resident()-memory) / (1 << 20) / float64(c.Nodes)
+	row.RSS = float64(inUse()-memory) / (1 << 20) / float64(c.Nodes)
 	row.Goroutines = float64(runtime.NumGoroutine()-goroutines) / float64(c.Nodes)
 	if err == nil && c.Cut > 0 {
 		row.Cut, err = r.cut(ctx)
@@ -194,14 +193,17 @@ func quiet(ctx context.Context) int64 {
 	for runtime.NumGoroutine() > idle && time.Now().Before(limit) && ctx.Err() == nil {
 		time.Sleep(50 * time.Millisecond) // closed hosts end their goroutines by and by
 	}
-	runtime.GC() // twice, for what has finalizers
-	return resident()
+	return inUse()
 }
 
-// resident is the memory the process really has, with what nobody uses given back.
-func resident() int64 {
-	debug.FreeOSMemory()
-	return residentNow()
+// inUse is the memory that something lives in: what earlier backends left to the runtime
+// and nobody uses does not count.
+func inUse() int64 {
+	runtime.GC()
+	runtime.GC() // twice, for what has finalizers
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse + m.MSpanInuse)
 }
 
 // delivered is called by the backends, for each node from one goroutine.
@@ -306,6 +308,7 @@ func (r *run) publish(ctx context.Context, row *Row) error {
 	r.mu.Lock()
 	r.deepest = 0
 	r.mu.Unlock()
+	runtime.GC() // each backend pays for its own garbage, and not for that of the joins
 	sent, cpu := r.backend.sent(), processTime()
 	items, err := r.pace(ctx, "publish", events, 1/r.config.Rate)
 	if err == nil {
