@@ -28,7 +28,8 @@
 //
 // Events flow along edges in both directions, away from where they came: a
 // source anywhere in the tree reaches everybody without a detour over the top,
-// and a part of the tree that lost its top still carries events.
+// and a part of the tree that lost its top still carries events. Copies leave in turn:
+// the child with the most nodes below it is sent to first.
 //
 // # Nodes that nobody can dial
 //

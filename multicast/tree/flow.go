@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -279,7 +280,8 @@ func (n *Node) hand(g *group, l *line, ev *multicast.Event, a arrival) {
 // pulled from the parent is new below only. What a lazy link had is missing
 // above too, or would have come from there.
 func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
-	for _, c := range g.links.children {
+	var order [childrenUsual]*child
+	for _, c := range g.firstServed(order[:0]) {
 		if c.id != a.from {
 			n.push(g, c.id, c.edge, ev, a)
 		}
@@ -297,6 +299,20 @@ func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 	if g.isRoot(n.step.now) && !a.replica && !ev.Stamp.Heartbeat() {
 		n.replicate(g, ev, a)
 	}
+}
+
+// firstServed appends the children to cs in the order in which they are sent to: copies
+// leave in turn, and each that is before another one makes all below that wait. The
+// heavier goes first, which makes the sum of delays least; of those alike, the one that
+// is farther away, whose delay is the longest.
+func (g *group) firstServed(cs []*child) []*child {
+	for i := range g.links.children {
+		cs = append(cs, &g.links.children[i])
+	}
+	slices.SortStableFunc(cs, func(a, b *child) int {
+		return cmp.Or(cmp.Compare(b.stand.Weight, a.stand.Weight), cmp.Compare(b.stand.Delay, a.stand.Delay))
+	})
+	return cs
 }
 
 func (n *Node) push(g *group, to overlay.ID, edge uint64, ev *multicast.Event, a arrival) {
