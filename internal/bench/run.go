@@ -23,6 +23,7 @@ type Config struct {
 	Cut      time.Duration // 0, or how long a member is cut off while items go on
 	Burst    int           // 0, or how many items are published as fast as they are taken
 
+	bare   int64         // the memory of the process before any host
 	settle time.Duration // between joining and publishing, until tables and places are found; 0: 25 s
 
 	// Progress is told what goes on, and how much of it is done, 0 to 1.
@@ -107,6 +108,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
+	c.bare = inUse()
 	var result Result
 	for _, name := range Backends {
 		if !slices.Contains(c.Backends, name) {
@@ -161,7 +163,7 @@ func (c *Config) measure(ctx context.Context, name string) (row Row, err error) 
 	r := &run{config: c, name: name, seen: map[multicast.Stamp]*item{}, joined: make([]time.Time, c.Nodes), line: newLine()}
 	r.backend = c.backend(name, heard{r.delivered, r.missing})
 	defer r.backend.close()
-	memory, goroutines := quiet(ctx), runtime.NumGoroutine()
+	memory, goroutines := r.quiet(ctx), runtime.NumGoroutine()
 	if err := r.backend.start(ctx, c.Nodes, func(n int) { r.progress("start the hosts", n, c.Nodes) }); err != nil {
 		return row, err
 	}
@@ -184,16 +186,25 @@ func (r *run) progress(stage string, done, of int) {
 	r.config.Progress(r.name+": "+stage, float64(done)/float64(max(of, 1)))
 }
 
-// idle is how many goroutines a process may have that runs no hosts.
-const idle = 200
+// What is left of one backend when the next one begins: closed hosts end their
+// goroutines, and let go of their memory, by and by.
+const (
+	idle      = 200     // goroutines that a process may have which runs no hosts
+	remains   = 4 << 20 // bytes beside what the process had at first
+	quietMost = time.Minute
+)
 
 // quiet waits until what ran before is gone, and returns the memory that is left.
-func quiet(ctx context.Context) int64 {
-	limit := time.Now().Add(10 * time.Second)
-	for runtime.NumGoroutine() > idle && time.Now().Before(limit) && ctx.Err() == nil {
-		time.Sleep(50 * time.Millisecond) // closed hosts end their goroutines by and by
+func (r *run) quiet(ctx context.Context) int64 {
+	begin := time.Now()
+	for {
+		left := inUse()
+		gone := runtime.NumGoroutine() <= idle && left <= r.config.bare+remains
+		if gone || time.Since(begin) > quietMost || r.rest(ctx, time.Second/2) != nil {
+			return left
+		}
+		r.progress("wait until what ran before is gone", int(time.Since(begin)), int(quietMost))
 	}
-	return inUse()
 }
 
 // inUse is the memory that something lives in: what earlier backends left to the runtime
