@@ -8,7 +8,7 @@ const never = time.Duration(1<<63 - 1)
 // alarm is one object's next wish to be woken. It is in a heap ordered by time,
 // then by serial number, so that equal times ring in a fixed order.
 type alarm struct {
-	serial uint64
+	serial uint32
 	slot   int32
 }
 
@@ -18,13 +18,13 @@ type alarms struct {
 	heap   []ringing
 	slots  []sleeper
 	free   int32 // slots that nobody has, each naming the next; from one, 0 ends
-	serial uint64
+	serial uint32
 }
 
 // ringing is an alarm in the heap.
 type ringing struct {
 	at     time.Duration
-	serial uint64
+	serial uint32
 	slot   int32
 }
 

@@ -47,9 +47,9 @@ type place struct {
 	told     Standing      // what the parent was told last
 	passed   time.Duration // the delay that children were told last
 	sized    uint32        // and the size of the tree
+	blame    int32         // items in a row that came around the parent
 	loadAt   time.Duration // when the parent is told again
 	since    time.Duration
-	blame    int // items in a row that came around the parent
 }
 
 // duty is what the nodes at the upper end look after. The root is where the

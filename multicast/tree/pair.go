@@ -20,7 +20,6 @@ type pair struct {
 	digest   uint64
 	probe    time.Duration // ping by then if nothing is heard
 	dead     time.Duration // gone by then if nothing is heard; 0: no ping is out
-	pings    int
 	asked    time.Duration // when the last ping left; 0: it was answered
 	compared time.Duration // when digests were sent last
 	tell     []*group      // groups whose heads the neighbour is to be told
@@ -28,6 +27,7 @@ type pair struct {
 	told     time.Duration // when heads were told last
 	doubted  time.Duration // when it was last asked for what it says differently
 	alarm    alarm
+	pings    uint8
 	touch    bool
 	over     bool // nothing is left in common
 }
@@ -35,8 +35,8 @@ type pair struct {
 // tie counts the edges and lazy links of one group between the two.
 type tie struct {
 	g      *group
-	n      int
-	edges  int               // of these: the others are lazy links
+	n      int32
+	edges  int32             // of these: the others are lazy links
 	theirs []multicast.Stamp // the heads that the neighbour told last
 }
 
@@ -143,7 +143,7 @@ func lazyDigest(g multicast.Group) uint64 { return edgeDigest(g, 0, "") }
 
 // tie adds a link of a group to the pair, which begins with its first: an edge, or
 // with no edges a lazy link.
-func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int) {
+func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int32) {
 	p := n.pairs.find(id)
 	if p == nil {
 		p = &pair{id: id, compared: n.step.now, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)}
@@ -175,7 +175,7 @@ func (n *Node) silence(p *pair) time.Duration {
 }
 
 // untie takes a link out; a pair without links is forgotten.
-func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int) {
+func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int32) {
 	p := n.pairs.find(id)
 	if p == nil {
 		panic("tree: an edge without its pair")

@@ -30,6 +30,11 @@ func (n *Net[M]) setLink(i int32, l link) int {
 		n.nodes[i].links[at] = l
 		return at
 	}
+	if links := n.nodes[i].links; len(links) == cap(links) {
+		more := make([]link, len(links), len(links)+len(links)/8+8)
+		copy(more, links)
+		n.nodes[i].links = more
+	}
 	n.nodes[i].links = slices.Insert(n.nodes[i].links, at, l)
 	return at
 }

@@ -26,7 +26,7 @@ type walker struct {
 	silent []int32
 	some   []int32
 	asked  uint64
-	joins  bool     // others join at the same time: who is met gets to know it later
+	joins  bool // others join at the same time: who is met gets to know it later
 	met    []meeting
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -148,12 +147,6 @@ const (
 	maxNodes = 10_000_000
 )
 
-// Where memory is plenty, garbage may wait: looking for it takes a fifth of a run.
-const (
-	roomy  = 8
-	lazyGC = 400
-)
-
 // Run runs the scenario. If ctx ends before the run does, the result holds what
 // was measured so far, marked partial, and the error is ctx's. Other errors
 // come before anything is run: a configuration that makes no sense, a latency
@@ -167,9 +160,7 @@ func (s Scenario) Run(ctx context.Context, cfg Config, progress Progress) (Resul
 		if needs > has {
 			return Result{}, MemoryError{Needs: needs, Has: has}
 		}
-		if roomy*needs < has {
-			defer debug.SetGCPercent(debug.SetGCPercent(lazyGC))
-		}
+		defer collect(needs, has)()
 	}
 	latency, err := readLatency(cfg)
 	if err != nil {
