@@ -16,7 +16,10 @@ func (n *Node) tell(id overlay.ID, g *group) {
 	}
 	p.tell = append(p.tell, g)
 	if p.tellAt == 0 {
-		p.tellAt = max(n.step.now+n.jitter(tellAfter, 0.3), p.told+tellEvery)
+		if n.tells <= n.step.now { // all neighbours at one time: the node wakes once for them
+			n.tells = n.step.now + n.jitter(tellAfter, 0.3)
+		}
+		p.tellAt = max(n.tells, p.told+tellEvery)
 	}
 	n.touchPair(p)
 }

@@ -24,6 +24,7 @@ type Node struct {
 	held   int    // children over all groups
 	member int    // groups it is a member of
 	closed bool
+	tells  time.Duration // when neighbours are told heads next
 	cfg    Config
 	search budget
 	at     position

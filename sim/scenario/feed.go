@@ -92,7 +92,11 @@ func (w *world) announce(f *feed, judge bool) {
 		}
 		it.stayed = slices.Clone(it.up)
 		f.open = append(f.open, it)
-		w.At(it.at+judged, func() { w.judge(f, it) })
+		w.At(it.at+judged, func() {
+			if slices.Contains(f.open, it) {
+				w.judge(f, it)
+			}
+		})
 	}
 	if w.bodies != nil {
 		f.sizes = append(f.sizes, w.bodies())
@@ -165,6 +169,18 @@ func (w *world) judge(f *feed, it *item) {
 	for _, see := range w.onJudged {
 		see(f, it)
 	}
+}
+
+// awaited reports whether an item is still on its way to where it is due.
+func (f *feed) awaited() bool {
+	for _, it := range f.open {
+		for i, took := range it.arrival {
+			if took < 0 && it.up.has(i) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // partHeld returns how long it took until the part q of the due held an item.

@@ -45,7 +45,7 @@ func (r *run) still(change func(*sim.TreesConfig)) error {
 	s := r.edges(w)
 	r.plot(childrenFigure(s.children))
 	trees, unicast := w.stress()
-	err = w.items(stillItems, stillEvery)
+	err = w.allHeld(stillItems, stillEvery)
 	r.links(trees, unicast, f.tally.judged)
 	return err
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -184,13 +185,38 @@ func (w *world) warmUp() error {
 // items lets each feed publish n items at equal distances, in turn, and waits
 // until all are judged.
 func (w *world) items(n int, every time.Duration) error {
+	w.plan(n, every)
+	return w.advance("items", w.Now()+time.Duration(n)*every+judged)
+}
+
+func (w *world) plan(n int, every time.Duration) {
 	for k := range n {
 		for i, f := range w.feeds {
 			at := w.Now() + time.Duration(k)*every + every*time.Duration(i)/time.Duration(len(w.feeds))
 			w.At(at, func() { w.publish(f) })
 		}
 	}
-	return w.advance("items", w.Now()+time.Duration(n)*every+judged)
+}
+
+// allHeld lets a world in which nobody goes run until all items are judged, or until
+// all are held where they are due, and a little longer: nothing changes after that.
+func (w *world) allHeld(n int, every time.Duration) error {
+	w.plan(n, every)
+	last := w.Now() + time.Duration(n)*every
+	for end := last + judged; w.Now() < end; {
+		if err := w.advance("items", min(w.Now()+every, end)); err != nil {
+			return err
+		}
+		if w.Now() >= last+every && !slices.ContainsFunc(w.feeds, (*feed).awaited) {
+			break
+		}
+	}
+	for _, f := range w.feeds {
+		for len(f.open) > 0 {
+			w.judge(f, f.open[0])
+		}
+	}
+	return nil
 }
 
 // status is a node's view of a feed; false if it is down or serves it not.
