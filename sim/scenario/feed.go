@@ -171,13 +171,11 @@ func (w *world) judge(f *feed, it *item) {
 	}
 }
 
-// awaited reports whether an item is still on its way to where it is due.
-func (f *feed) awaited() bool {
-	for _, it := range f.open {
-		for i, took := range it.arrival {
-			if took < 0 && it.up.has(i) {
-				return true
-			}
+// awaited reports whether the item is still on its way to where it is due.
+func (it *item) awaited() bool {
+	for i, took := range it.arrival {
+		if took < 0 && it.up.has(i) {
+			return true
 		}
 	}
 	return false

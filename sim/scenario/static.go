@@ -25,7 +25,7 @@ const (
 
 // still plays one feed of everybody.
 func (r *run) still(change func(*sim.TreesConfig)) error {
-	w, err := r.newWorld(r.cfg.Nodes, r.cfg.WarmUp+stillItems*stillEvery+judged, change)
+	w, err := r.newWorld(r.cfg.Nodes, r.cfg.WarmUp+(stillItems+1)*stillEvery, change)
 	defer r.close(w)
 	if err != nil {
 		return err

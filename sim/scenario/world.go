@@ -198,8 +198,8 @@ func (w *world) plan(n int, every time.Duration) {
 	}
 }
 
-// allHeld lets a world in which nobody goes run until all items are judged, or until
-// all are held where they are due, and a little longer: nothing changes after that.
+// allHeld is items in a world in which nobody goes: an item is judged once all it is due
+// at hold it, and a little later, for nothing changes after that.
 func (w *world) allHeld(n int, every time.Duration) error {
 	w.plan(n, every)
 	last := w.Now() + time.Duration(n)*every
@@ -207,13 +207,17 @@ func (w *world) allHeld(n int, every time.Duration) error {
 		if err := w.advance("items", min(w.Now()+every, end)); err != nil {
 			return err
 		}
-		if w.Now() >= last+every && !slices.ContainsFunc(w.feeds, (*feed).awaited) {
-			break
+		open := false
+		for _, f := range w.feeds {
+			for _, it := range slices.Clone(f.open) {
+				if w.Now() >= it.at+every && !it.awaited() {
+					w.judge(f, it)
+				}
+			}
+			open = open || len(f.open) > 0
 		}
-	}
-	for _, f := range w.feeds {
-		for len(f.open) > 0 {
-			w.judge(f, f.open[0])
+		if !open && w.Now() >= last {
+			return nil
 		}
 	}
 	return nil
