@@ -78,11 +78,15 @@ func (c simCmd) Run(ctx context.Context, t terminal) error {
 	if err := c.prepare(); err != nil {
 		return err
 	}
-	bar := newBar(t.Err)
-	result, err := s.Run(ctx, scenario.Config{
+	cfg := scenario.Config{
 		Nodes: c.Nodes, Seed: c.Seed, Latency: c.Latency, MatrixFile: c.matrix(), Broken: c.Broken,
 		WarmUp: c.WarmUp, Span: c.Span, Session: c.Session, Feeds: c.Feeds,
-	}, bar.show)
+	}
+	if needs := s.Needs(cfg); needs != "" {
+		fmt.Fprintf(t.Err, "this takes up to %s of memory\n", needs)
+	}
+	bar := newBar(t.Err)
+	result, err := s.Run(ctx, cfg, bar.show)
 	bar.clear()
 	if err != nil && !result.Partial {
 		return fmt.Errorf("sim %s: %w", c.Scenario, err)

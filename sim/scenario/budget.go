@@ -13,6 +13,17 @@ const (
 // oneFeed is what a world takes in which every node is in one feed.
 func oneFeed(c Config) uint64 { return uint64(c.Nodes) * (nodeBytes + memberBytes) }
 
+// Needs says how much memory a run takes at most, in words, if it is so much that one
+// wants to know before; else nothing.
+func (s Scenario) Needs(cfg Config) string {
+	if s.check(&cfg) != nil || s.memory == nil || s.memory(cfg) < worthSaying {
+		return ""
+	}
+	return memory(s.memory(cfg))
+}
+
+const worthSaying = 1 << 30
+
 // Looking for garbage takes a fifth of a run where little of it is let to pile up. It
 // may pile up to lazyGC percent of what is held; where memory is plenty, to twice what
 // a run needs, else to that.

@@ -21,7 +21,8 @@
 //
 //   - An item is due at every member, the publisher apart, that is up when the
 //     item is published and up a minute later, connected or not. Coverage is the
-//     part of the due that got it in time. There is no HTTP here.
+//     part of the due that got it in time. There is no HTTP here. Where nobody goes an item
+//     is judged as soon as all hold it.
 //
 //   - Where nodes die, items come in pairs, 50 ms apart: who missed the first has
 //     to find it in a buffer behind the second. "repair" in [Config.Broken] leaves

@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -154,6 +155,18 @@ func TestCutShort(t *testing.T) {
 	cancel()
 	if r, err := static.Run(ctx, Config{Nodes: 200}, nil); !errors.Is(err, context.Canceled) || !r.Partial {
 		t.Errorf("cut short before anything: %v", err)
+	}
+}
+
+// A run that takes much memory says so before it begins, and a small one nothing.
+func TestNeedsAreSaid(t *testing.T) {
+	var gib float64
+	got := static.Needs(Config{Nodes: 1_000_000})
+	if _, err := fmt.Sscanf(got, "%f GiB", &gib); err != nil || gib > 16 || gib < 10 {
+		t.Errorf("a million nodes take %q, want some, and no more than 16 GiB", got)
+	}
+	if got := static.Needs(Config{Nodes: 1000}); got != "" {
+		t.Errorf("a thousand nodes take %q, which nobody needs to know", got)
 	}
 }
 
