@@ -28,8 +28,9 @@
 // collection of the garbage made in it: what was made before is collected before. Memory
 // is what objects and stacks take, from before the hosts exist to after the last
 // delivery, with no garbage: pages that one backend leaves to the runtime are not found
-// in the next one's figure, nor missing in it. Joining is from the call to the first item delivered, while
-// items come 50 times a second and the hosts are connected already.
+// in the next one's figure, nor missing in it. Joining is from the call to the first item
+// delivered, while items come 50 times a second, or less often to more than 20 nodes, and
+// the hosts are connected already.
 //
 // # Delay
 //

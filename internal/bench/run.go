@@ -73,7 +73,8 @@ type Losses struct {
 }
 
 const (
-	joinEvery = 20 * time.Millisecond // items while nodes join
+	joinEvery = 20 * time.Millisecond // items while nodes join, unless these are more than
+	joinFew   = 20                    // where items come rarer, so that as many are delivered a second
 	drain     = 30 * time.Second      // for what is under way, from the last delivery on
 )
 
@@ -261,7 +262,7 @@ func (r *run) join(ctx context.Context) (float64, error) {
 	if err := r.backend.join(ctx, 0); err != nil {
 		return 0, err
 	}
-	tick := time.NewTicker(joinEvery)
+	tick := time.NewTicker(joinEvery * time.Duration(max(r.config.Nodes, joinFew)) / joinFew)
 	defer tick.Stop()
 	limit := time.Now().Add(2 * time.Minute)
 	for next := 1; ; {
