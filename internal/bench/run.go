@@ -74,6 +74,7 @@ type Losses struct {
 
 const (
 	joinEvery = 20 * time.Millisecond // items while nodes join, unless these are more than
+	joinMost  = 5 * time.Minute       // until every node has had one: a hundred nodes shake 5,000 hands
 	joinFew   = 20                    // where items come rarer, so that as many are delivered a second
 	drain     = 30 * time.Second      // for what is under way, from the last delivery on
 )
@@ -264,7 +265,7 @@ func (r *run) join(ctx context.Context) (float64, error) {
 	}
 	tick := time.NewTicker(joinEvery * time.Duration(max(r.config.Nodes, joinFew)) / joinFew)
 	defer tick.Stop()
-	limit := time.Now().Add(2 * time.Minute)
+	limit := time.Now().Add(joinMost)
 	for next := 1; ; {
 		if _, err := r.say(ctx, r.line.next(64)); err != nil {
 			return 0, err
@@ -286,7 +287,7 @@ func (r *run) join(ctx context.Context) (float64, error) {
 			break
 		}
 		if time.Now().After(limit) {
-			return 0, fmt.Errorf("only %d of %d nodes were delivered anything within two minutes of joining", count, r.config.Nodes-1)
+			return 0, fmt.Errorf("only %d of %d nodes were delivered anything, or the tree was not whole, within %v of joining", count, r.config.Nodes-1, joinMost)
 		}
 		select {
 		case <-tick.C:
