@@ -26,6 +26,7 @@ const (
 
 	whyLiar      = "a volunteer caught lying"
 	whyTestimony = "unreadable testimony"
+	whyList      = "testimony to a list of items that is not held"
 )
 
 // judges finds what decides about a group's events. It is read from many

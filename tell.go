@@ -34,7 +34,7 @@ func (n *Node) tell(ctx context.Context, ch *channel, p *poll) error {
 	if len(parts) == 0 {
 		parts = []part{{}} // no news
 	}
-	beat, err := testify(parts, p.testimony)
+	beat, err := ch.standing.bench.testify(parts, p.testimony)
 	if err != nil {
 		return err
 	}

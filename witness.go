@@ -31,6 +31,7 @@ const (
 type bench struct {
 	mu    sync.Mutex
 	panel *witness.Panel
+	lists lists
 }
 
 func newBench(k int) bench { return bench{panel: witness.New(witness.Config{K: k})} }
@@ -235,6 +236,7 @@ func (n *Node) witnessed(ctx context.Context, ch *channel, p *poll) *signing.Tes
 	t := s.testimony()
 	own := statementOf(t)
 	own.Own = true
+	ch.standing.bench.sees(t, own.Items)
 	n.weighed(ctx, ch.standing, ch.group, ch.standing.bench.hear(own))
 	if place, ok := n.carrier.Group(ch.group); ok && place.Parent != "" {
 		if key, ok := keyOf(place.Parent); ok {
@@ -267,13 +269,29 @@ func (n *Node) listen(ctx context.Context, s *standing, env *signing.Envelope, i
 		n.weighed(ctx, s, env.Group, s.bench.hear(witness.Statement{By: by, Taken: taken, Partial: true, Items: items}))
 	}
 	if t != nil {
-		said := statementOf(t)
+		said, ok := n.said(ctx, s, t)
+		if !ok {
+			return
+		}
 		said.By, said.Network, said.Taken = by, n.networkOf(env.Key), taken
 		n.weighed(ctx, s, env.Group, s.bench.hear(said))
 		if said.Network == "" {
 			n.seek(s, env.Key, env.Group)
 		}
 	}
+}
+
+// said is a testimony as it is weighed, with the items that it leaves out. One to a
+// list that this node does not have says nothing to it.
+func (n *Node) said(ctx context.Context, s *standing, t *signing.Testimony) (said witness.Statement, ok bool) {
+	said, ok = statementOf(t), true
+	if t.List != [32]byte{} {
+		if said.Items, ok = n.listed(ctx, s, t.List); !ok {
+			s.refused.Count(whyList)
+		}
+	}
+	s.bench.heeds(t, said.Items)
+	return said, ok
 }
 
 // itemsOf is what an event brings, as it is weighed.
@@ -289,19 +307,25 @@ func itemsOf(items []store.Item) []witness.Item {
 // testify puts a testimony in front of the last of the payloads that are to be told,
 // or returns it if there are none: then it is what a heartbeat carries. One that
 // makes a payload too large is left out.
-func testify(parts []part, t *signing.Testimony) (beat []byte, err error) {
+func (b *bench) testify(parts []part, t *signing.Testimony) (beat []byte, err error) {
 	if t == nil {
 		return nil, nil
 	}
 	last := &parts[len(parts)-1]
 	if last.payload == nil {
-		return t.Marshal()
-	}
-	with, err := t.Before(last.payload)
-	if err == nil && len(with) <= signing.MaxPayload {
+		t = b.shorten(t)
+		beat, err = t.Marshal()
+	} else {
+		var with []byte
+		if with, err = t.Before(last.payload); err != nil || len(with) > signing.MaxPayload {
+			return nil, err
+		}
 		last.payload = with
 	}
-	return nil, err
+	if err == nil {
+		b.heeds(t, statementOf(t).Items)
+	}
+	return beat, err
 }
 
 // weighed does what follows from a statement: liars are remembered, and readers see

@@ -12,15 +12,16 @@ import (
 //
 //	offset size
 //	     0    1  version: 1
-//	     1    1  flags: 1 strong, 2 partial
+//	     1    1  flags: 1 strong, 2 partial, 4 brief
 //	     2    2  status of the answer
 //	     4    8  when it came, milliseconds since 1970-01-01T00:00:00Z
 //	    12   32  parent: SHA-256("feedtree/parent/1" ‖ group ‖ public key), or zero
 //	    44   32  validators: SHA-256("feedtree/validators/1" ‖ URL ‖ ETag ‖
 //	             Last-Modified), each behind its length as 4 bytes, or zero
 //	    76   32  SHA-256 of the document, decoded
-//	   108    2  n, at most 512
+//	   108    2  n, at most 512; 0 if brief
 //	   110  48n  items, in ascending order of what names them, each once
+//	   110   32  instead of them if brief: SHA-256("feedtree/items/1" ‖ items)
 //
 // An item:
 //
@@ -44,10 +45,12 @@ const (
 	testimonyVersion = 1
 	flagStrong       = 1
 	flagPartial      = 2
+	flagBrief        = 4
 
 	validatorsDomain = "feedtree/validators/1"
 	parentDomain     = "feedtree/parent/1"
 	itemKeyDomain    = "feedtree/item-key/1"
+	itemsDomain      = "feedtree/items/1"
 )
 
 var frameMagic = [4]byte{0x57, 0x2a, 0x4d, 0x18}
@@ -66,6 +69,7 @@ type Testimony struct {
 	Validators [32]byte  // ValidatorsHash; zero: none
 	Body       [32]byte  // SHA-256 of the document
 	Items      []Testified
+	List       [32]byte // ListHash of the items, which are left out because those who hear it know them; zero: they are listed
 }
 
 // Testified is one item of a testimony.
@@ -101,6 +105,18 @@ func ItemKey(key string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
+// ListHash stands for the items of a testimony, in their order.
+func ListHash(items []Testified) [32]byte {
+	return sha256.Sum256(appendItems([]byte(itemsDomain), items))
+}
+
+func appendItems(b []byte, items []Testified) []byte {
+	for _, it := range items {
+		b = append(append(b, it.Key[:]...), it.Hash[:]...)
+	}
+	return b
+}
+
 // Marshal returns the bytes to send. An error is the caller's mistake, an [*Error]
 // naming what [ParseTestimony] would refuse.
 func (s *Testimony) Marshal() ([]byte, error) {
@@ -118,8 +134,10 @@ func (s *Testimony) Marshal() ([]byte, error) {
 	copy(b[44:], s.Validators[:])
 	copy(b[76:], s.Body[:])
 	binary.BigEndian.PutUint16(b[108:], uint16(min(len(s.Items), MaxTestified+1)))
-	for _, it := range s.Items {
-		b = append(append(b, it.Key[:]...), it.Hash[:]...)
+	b = appendItems(b, s.Items)
+	if s.List != [32]byte{} {
+		b[1] |= flagBrief
+		b = append(b, s.List[:]...)
 	}
 	if _, err := ParseTestimony(b); err != nil {
 		return nil, err
@@ -134,6 +152,11 @@ func ParseTestimony(b []byte) (*Testimony, error) {
 		return nil, refuse(testimony, ReasonTruncated, "%d bytes, the least is %d", len(b), testimonyHead)
 	}
 	n := int(binary.BigEndian.Uint16(b[108:]))
+	brief := b[1]&flagBrief != 0
+	length := testimonyHead + 48*n
+	if brief {
+		length += sha256.Size
+	}
 	millis := binary.BigEndian.Uint64(b[4:])
 	s := &Testimony{
 		Status: binary.BigEndian.Uint16(b[2:]), Strong: b[1]&flagStrong != 0, Partial: b[1]&flagPartial != 0,
@@ -142,14 +165,18 @@ func ParseTestimony(b []byte) (*Testimony, error) {
 	switch {
 	case b[0] != testimonyVersion:
 		return nil, refuse(testimony, ReasonUnsupported, "version %d", b[0])
-	case b[1]&^(flagStrong|flagPartial) != 0:
+	case b[1]&^(flagStrong|flagPartial|flagBrief) != 0:
 		return nil, refuse(testimony, ReasonUnsupported, "reserved flags %02x", b[1])
 	case n > MaxTestified:
 		return nil, refuse(testimony, ReasonTooLarge, "%d items, the most is %d", n, MaxTestified)
-	case len(b) < testimonyHead+48*n:
+	case brief && n > 0:
+		return nil, refuse(testimony, ReasonMalformed, "%d items, and the hash that stands for them", n)
+	case len(b) < length:
 		return nil, refuse(testimony, ReasonTruncated, "%d bytes for %d items", len(b), n)
-	case len(b) > testimonyHead+48*n:
-		return nil, refuse(testimony, ReasonTrailing, "%d bytes after the items", len(b)-testimonyHead-48*n)
+	case len(b) > length:
+		return nil, refuse(testimony, ReasonTrailing, "%d bytes after the items", len(b)-length)
+	case brief && [32]byte(b[testimonyHead:]) == [32]byte{}:
+		return nil, refuse(testimony, ReasonMalformed, "a hash of items that is none")
 	case s.Status < 100 || s.Status > 599:
 		return nil, refuse(testimony, ReasonMalformed, "status %d", s.Status)
 	case s.Strong && s.Validators == [32]byte{}:
@@ -158,6 +185,9 @@ func ParseTestimony(b []byte) (*Testimony, error) {
 		return nil, refuse(testimony, ReasonMalformed, "time %d ms, want one after 1970 and before the year 10000", millis)
 	}
 	s.Taken = time.UnixMilli(int64(millis)).UTC()
+	if brief {
+		s.List = [32]byte(b[testimonyHead:])
+	}
 	for i := range n {
 		at := testimonyHead + 48*i
 		it := Testified{[16]byte(b[at:]), [32]byte(b[at+16:])}

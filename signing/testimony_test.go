@@ -64,6 +64,27 @@ func TestTestimonyLayout(t *testing.T) {
 	}
 }
 
+// One that leaves the items out stands for them by their hash.
+func TestBriefTestimonyLayout(t *testing.T) {
+	full := testTestimony(t)
+	listed := marshal(t, full)
+	sum := sha256.Sum256(append([]byte("feedtree/items/1"), listed[110:]...))
+	brief := *full
+	brief.List, brief.Items = ListHash(full.Items), nil
+	want := append(bytes.Clone(listed[:110]), sum[:]...)
+	want[1], want[109] = 0x01|0x04, 0
+	if got := marshal(t, &brief); !bytes.Equal(got, want) {
+		t.Errorf("got  %x\nwant %x", got, want)
+	}
+	if got, err := ParseTestimony(want); err != nil || !reflect.DeepEqual(got, &brief) {
+		t.Errorf("read %+v, %v", got, err)
+	}
+	brief.Items = full.Items
+	if _, err := brief.Marshal(); ReasonOf(err) != ReasonMalformed {
+		t.Errorf("items and their hash: %v", err)
+	}
+}
+
 // Two parts that are joined differently are not the same validators.
 func TestValidatorsDoNotRunTogether(t *testing.T) {
 	if ValidatorsHash("u", "ab", "c") == ValidatorsHash("u", "a", "bc") {
@@ -82,7 +103,7 @@ func testimonyLies(t testing.TB) []refusedVector {
 	add("shorter than its head", ReasonTruncated, func(b []byte) []byte { return b[:109] })
 	add("one byte more", ReasonTrailing, func(b []byte) []byte { return append(b, 0) })
 	add("version 2", ReasonUnsupported, func(b []byte) []byte { b[0] = 2; return b })
-	add("reserved flag", ReasonUnsupported, func(b []byte) []byte { b[1] |= 4; return b })
+	add("reserved flag", ReasonUnsupported, func(b []byte) []byte { b[1] |= 8; return b })
 	add("513 items", ReasonTooLarge, func(b []byte) []byte { b[108], b[109] = 2, 1; return b })
 	add("status 99", ReasonMalformed, func(b []byte) []byte { b[2], b[3] = 0, 99; return b })
 	add("status 600", ReasonMalformed, func(b []byte) []byte { b[2], b[3] = 2, 88; return b })
@@ -90,6 +111,10 @@ func testimonyLies(t testing.TB) []refusedVector {
 	add("time beyond the year 9999", ReasonMalformed, func(b []byte) []byte { b[4] = 1; return b })
 	add("strong without validators", ReasonMalformed, func(b []byte) []byte { clear(b[44:76]); return b })
 	add("an item twice", ReasonMalformed, func(b []byte) []byte { copy(b[158:174], b[110:126]); return b })
+	add("brief, with items as well", ReasonMalformed, func(b []byte) []byte { b[1] |= 4; return append(b, b[76:108]...) })
+	add("brief, cut short", ReasonTruncated, func(b []byte) []byte { b[1] |= 4; b[109] = 0; return b[:141] })
+	add("brief, one byte more", ReasonTrailing, func(b []byte) []byte { b[1] |= 4; b[109] = 0; return b[:143] })
+	add("brief, with no hash", ReasonMalformed, func(b []byte) []byte { b[1] |= 4; b[109] = 0; return append(b[:110], make([]byte, 32)...) })
 	add("items in another order", ReasonMalformed, func(b []byte) []byte { b[110] = 9; return b })
 	return all
 }
@@ -214,12 +239,13 @@ type testimonyVector struct {
 	Taken        int64       `json:"taken_ms"`
 	Items        [][2]string `json:"items"` // what names it, hash
 	Wire         string      `json:"wire"`
+	Brief        string      `json:"brief_wire"`    // the same, with the items left out
 	Payload      string      `json:"event_payload"` // in front of the document "document"
 }
 
 var aboutTestimonies = []string{
 	"Test vectors of a volunteer's testimony, version 1. Bytes are lower-case hexadecimal, integers big endian but for the length of the frame.",
-	"wire = version 1 (1 byte), flags (1: 1 strong, 2 partial), status (2), taken_ms (8), parent (32), validators (32), SHA-256 of body (32), number of items (2), items (16 + 32 each).",
+	"wire = version 1 (1 byte), flags (1: 1 strong, 2 partial, 4 brief), status (2), taken_ms (8), parent (32), validators (32), SHA-256 of body (32), number of items (2), items (16 + 32 each). brief_wire: number 0, and SHA-256('feedtree/items/1', items) for them.",
 	"parent = SHA-256('feedtree/parent/1', group, parent_key), or zero if parent_key is empty; group = SHA-256('feedtree/group/1', url). validators = SHA-256('feedtree/validators/1', then url, etag, last_modified, each behind its length in 4 bytes), or zero if both are empty.",
 	"items: the first 16 bytes of SHA-256('feedtree/item-key/1', key) and the content hash; they ascend by the first, each once. event_payload = 57 2a 4d 18, the length of wire (4 bytes, little endian), wire, document.",
 	"refused_testimonies: a reader must refuse every wire; reason is what this implementation says.",
@@ -244,6 +270,9 @@ func makeTestimonies(t *testing.T) testimonyVectors {
 		for _, it := range s.Items {
 			c.Items = append(c.Items, [2]string{hex.EncodeToString(it.Key[:]), hex.EncodeToString(it.Hash[:])})
 		}
+		brief := *s
+		brief.List, brief.Items = ListHash(s.Items), nil
+		c.Brief = hex.EncodeToString(marshal(t, &brief))
 		c.Wire, c.Payload = hex.EncodeToString(marshal(t, s)), hex.EncodeToString(payload)
 		v.Testimonies = append(v.Testimonies, c)
 	}
