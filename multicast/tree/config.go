@@ -47,7 +47,6 @@ const (
 	tellAfter    = 150 * time.Millisecond // heads are collected for this long, then told together
 	reorderWait  = 100 * time.Millisecond // a gap may close by itself when messages overtake each other
 	lazyWait     = 500 * time.Millisecond // a head heard from a lazy link may only be ahead of the payload
-	mostPuts     = 10                     // times that asking is put off by lazyWait while other events come
 	pullWait     = time.Second            // an answer to a pull is due
 	expectWait   = 2 * time.Second        // data sent is acknowledged by heads within this, or the neighbour is pinged
 	rootCheck    = 5 * time.Second        // a new root looks again for somebody closer; doubles up to

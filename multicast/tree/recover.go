@@ -23,7 +23,6 @@ type recovery struct {
 	claim    multicast.Stamp
 	by       overlay.ID
 	claimTry int
-	puts     int // times that it was put off, since what is claimed is on its way
 }
 
 func (r *recovery) when() time.Duration { return min(orNever(r.at), orNever(r.claimAt)) }
@@ -168,12 +167,7 @@ func (n *Node) ahead(l *line, h multicast.Stamp) bool {
 func (n *Node) pullClaim(g *group, l *line) {
 	r := &l.recovery
 	if !n.ahead(l, r.claim) || r.claimTry >= 3 {
-		r.claimAt, r.puts = 0, 0
-		return
-	}
-	if n.flows(g, l) && r.claim.Epoch == l.epoch && r.puts < mostPuts {
-		r.puts++
-		r.claimAt = n.step.now + lazyWait
+		r.claimAt = 0
 		return
 	}
 	r.claimTry++
@@ -191,14 +185,6 @@ func (n *Node) pullClaim(g *group, l *line) {
 	}
 	n.send(r.by, &Message{Type: Pull, Group: g.id, Stamp: s, From: from, To: to})
 	n.expect(r.by, n.cfg.Patience)
-}
-
-// flows reports whether events of a line are coming along the tree. One that is claimed
-// is then most likely behind them: the parent, or the way from it, is only slow, and to
-// ask for it besides would make it slower. Should it not come, the next one shows a gap,
-// or the flow ends.
-func (n *Node) flows(g *group, l *line) bool {
-	return g.place.parent != "" && g.place.blame == 0 && n.step.now-l.heard < lazyWait
 }
 
 // onPull answers from the buffer, oldest first, with the latest heartbeat if
