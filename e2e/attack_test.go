@@ -108,7 +108,7 @@ func TestHostileMember(t *testing.T) {
 	})
 	st.legacy.add("genuine")
 	st.put()
-	st.spread(url, "genuine", time.Now(), interval+2*time.Second)
+	st.spread(url, "genuine", time.Now(), 20*time.Second) // how soon is TestLegacyFeed's question
 	eventually(t, 10*time.Second, "mallory has an event", func() bool { return len(m.carrying(g)) > 0 })
 	event := m.carrying(g)[0]
 	peers := m.Connected()
@@ -145,7 +145,7 @@ func TestHostileMember(t *testing.T) {
 	}
 	st.legacy.add("after the attack")
 	st.put()
-	st.spread(url, "after the attack", time.Now(), 2*interval+2*time.Second)
+	st.spread(url, "after the attack", time.Now(), 20*time.Second)
 	for i, p := range st.proxies {
 		if n := p.holds(url, "genuine"); n != 1 {
 			t.Errorf("proxy %d serves the replayed item %d times", i, n)

@@ -20,7 +20,7 @@ func TestReaders(t *testing.T) {
 	local := "http://" + last.listen + "/feed/" + st.legacy.url
 	st.legacy.add("for-readers")
 	st.put()
-	st.spread(st.legacy.url, "for-readers", time.Now(), interval+2*time.Second)
+	st.spread(st.legacy.url, "for-readers", time.Now(), 20*time.Second)
 	const title = "Title of for-readers"
 
 	t.Run("newsboat", func(t *testing.T) {
