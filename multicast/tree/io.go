@@ -63,25 +63,20 @@ type Outbox struct {
 }
 
 // message returns one to be written over.
-func (o *Outbox) message() *Message {
-	last := len(o.Spent) - 1
-	if last < 0 {
-		return &Message{}
-	}
-	m := o.Spent[last]
-	o.Spent = o.Spent[:last]
-	return m
-}
+func (o *Outbox) message() *Message { return again(&o.Spent) }
 
 // search returns an empty one.
-func (o *Outbox) search() *search {
-	last := len(o.searches) - 1
+func (o *Outbox) search() *search { return again(&o.searches) }
+
+// again takes what was used before, or makes one.
+func again[T any](used *[]*T) *T {
+	last := len(*used) - 1
 	if last < 0 {
-		return &search{}
+		return new(T)
 	}
-	s := o.searches[last]
-	o.searches = o.searches[:last]
-	return s
+	x := (*used)[last]
+	*used = (*used)[:last]
+	return x
 }
 
 // searched takes a search that is over, if there was one.
