@@ -42,6 +42,28 @@ func (b *bench) shorten(t *signing.Testimony) *signing.Testimony {
 	return &brief
 }
 
+// testify puts a testimony in front of the last of the payloads that are to be told,
+// or returns it if there are none: then it is what a heartbeat carries, without its items
+// if the group knows them. One that makes a payload too large is left out. What was said
+// is to be heeded once it is told.
+func (b *bench) testify(parts []part, t *signing.Testimony) (beat []byte, said *signing.Testimony, err error) {
+	if t == nil {
+		return nil, nil, nil
+	}
+	last := &parts[len(parts)-1]
+	if last.payload == nil {
+		said = b.shorten(t)
+		beat, err = said.Marshal()
+		return beat, said, err
+	}
+	with, err := t.Before(last.payload)
+	if err != nil || len(with) > signing.MaxPayload {
+		return nil, nil, err
+	}
+	last.payload = with
+	return nil, t, nil
+}
+
 // heeds notes what a testimony told the group of a list, said by whomever.
 func (b *bench) heeds(t *signing.Testimony, items []witness.Item) {
 	b.mu.Lock()

@@ -34,7 +34,7 @@ func (n *Node) tell(ctx context.Context, ch *channel, p *poll) error {
 	if len(parts) == 0 {
 		parts = []part{{}} // no news
 	}
-	beat, err := ch.standing.bench.testify(parts, p.testimony)
+	beat, said, err := ch.standing.bench.testify(parts, p.testimony)
 	if err != nil {
 		return err
 	}
@@ -57,6 +57,9 @@ func (n *Node) tell(ctx context.Context, ch *channel, p *poll) error {
 		if err != nil {
 			return err
 		}
+	}
+	if said != nil {
+		ch.standing.bench.heeds(said, statementOf(said).Items)
 	}
 	return nil
 }

@@ -304,30 +304,6 @@ func itemsOf(items []store.Item) []witness.Item {
 	return slices.CompactFunc(all, func(a, b witness.Item) bool { return a.Key == b.Key })
 }
 
-// testify puts a testimony in front of the last of the payloads that are to be told,
-// or returns it if there are none: then it is what a heartbeat carries. One that
-// makes a payload too large is left out.
-func (b *bench) testify(parts []part, t *signing.Testimony) (beat []byte, err error) {
-	if t == nil {
-		return nil, nil
-	}
-	last := &parts[len(parts)-1]
-	if last.payload == nil {
-		t = b.shorten(t)
-		beat, err = t.Marshal()
-	} else {
-		var with []byte
-		if with, err = t.Before(last.payload); err != nil || len(with) > signing.MaxPayload {
-			return nil, err
-		}
-		last.payload = with
-	}
-	if err == nil {
-		b.heeds(t, statementOf(t).Items)
-	}
-	return beat, err
-}
-
 // weighed does what follows from a statement: liars are remembered, and readers see
 // how items stand now.
 func (n *Node) weighed(ctx context.Context, s *standing, g multicast.Group, f witness.Finding) {
