@@ -108,7 +108,10 @@
 //
 // A killed process leaves QUIC connections that look alive for half a minute; a
 // neighbour that acknowledges nothing for two seconds after a write is pinged, and
-// disconnected two seconds later. A dial given up in its last instant leaves the
+// disconnected two seconds later if nothing at all came from it. On a machine so busy
+// that this process itself is late, what came may be unread, and nobody is blamed: to
+// close the connections that stand, and make them again, would leave it less time yet.
+// A dial given up in its last instant leaves the
 // other side a connection to nobody; new inbound connections are vetted. TCP
 // listeners share a port in silence; the port is tried without sharing first.
 package kad

@@ -23,6 +23,7 @@ const (
 	kickFirst, kickLast   = time.Second, 8 * time.Second // between kicks of the DHT
 	lookAfter             = 5 * time.Second              // at a bootstrap peer that is connected
 	rememberedAtOnce      = 4
+	rememberEvery         = 6 // looks at who is connected, to know them when all are lost
 	enoughPeers           = 8 // in the table: no need of more remembered ones
 	maxRemembered         = 256
 )
@@ -97,6 +98,13 @@ func (n *Node) Connected() []overlay.ID {
 	return all
 }
 
+// accompanied reports whether there is any of them.
+func (n *Node) accompanied() bool {
+	return slices.ContainsFunc(n.host.Network().Peers(), func(p peer.ID) bool {
+		return n.host.Network().Connectedness(p) == network.Connected && n.member(p)
+	})
+}
+
 // pursue keeps a bootstrap peer connected, for ever: two halves of a network that
 // was cut may have nobody else in common.
 func (n *Node) pursue(info peer.AddrInfo) {
@@ -168,8 +176,10 @@ func (n *Node) recall() {
 			n.meetAll(infos[i:min(i+rememberedAtOnce, len(infos))])
 		}
 		on, woken := n.rest(wait)
-		for on && len(n.Connected()) > 0 {
-			infos = latest(remembered(n.Peers()), infos)
+		for turn := 0; on && n.accompanied(); turn++ {
+			if turn%rememberEvery == 0 {
+				infos = latest(remembered(n.Peers()), infos)
+			}
 			wait, since = retryFirst, time.Now()
 			on, woken = n.rest(lookAfter)
 		}

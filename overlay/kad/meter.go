@@ -51,6 +51,7 @@ type meter struct {
 	conns     map[network.Conn]*reading
 	total     Traffic
 	budget    allowance
+	looked    time.Time // at the connections
 }
 
 // flow is what went between this node and a peer.
@@ -61,7 +62,7 @@ type flow struct {
 }
 
 // reading is what a connection had told at the last look. A node with a hundred of them
-// looks every second, so what they are is found out once.
+// looks again and again, so what they are is found out once.
 type reading struct {
 	over   transports
 	quic   *quic.Conn // nil if it is over something else
@@ -119,6 +120,7 @@ func (m *meter) flow(p peer.ID) *flow {
 func (m *meter) look(now time.Time, conns []network.Conn) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.looked = now
 	over := make(map[peer.ID]transports, len(m.peers))
 	for _, c := range conns {
 		if !c.IsClosed() { // else closed reads it, or did
@@ -224,6 +226,20 @@ func (m *meter) spending(now time.Time) Spending {
 		s.Protocols[name] = *m.protocols[name]
 	}
 	return s
+}
+
+// limited reports whether what is sent has to be watched.
+func (m *meter) limited() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.budget.most > 0 || m.budget.sparing
+}
+
+// fresh reports whether somebody looked in the last second.
+func (m *meter) fresh(now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return now.Sub(m.looked) < judgeEvery
 }
 
 func (m *meter) limit(most uint64) {

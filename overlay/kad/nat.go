@@ -214,11 +214,13 @@ func (r *reach) Trace(e *holepunch.Event) {
 	}
 }
 
-// judgeEvery is how often a node thinks about its reachability, and asks the system for
-// its addresses every so many times: that costs more than all the rest.
+// judgeEvery is how often a node thinks about its reachability. It asks the system for
+// its addresses, and reads its connections where nothing limits what it may send, every
+// so many times: that costs more than all the rest.
 const (
 	judgeEvery = time.Second
 	addrsEvery = 3
+	meterEvery = 15
 )
 
 // judge goes on for as long as the node lives.
@@ -238,34 +240,43 @@ func (r *reach) judge(ctx context.Context) {
 		if turn%addrsEvery == 0 {
 			at = home()
 		}
-		if why := w.look(now, at.addrs, len(r.node.Connected()) > 0); why != "" {
+		if why := w.look(now, at.addrs, r.node.accompanied()); why != "" {
 			r.node.wakeUp(why)
 		}
 		r.settle(now, at)
-		r.spend(now)
+		if turn%meterEvery == 0 || r.node.meter.limited() {
+			r.spend(now)
+		}
 	}
 }
 
 // settle draws the conclusion and tells it, if it is another than before.
 func (r *reach) settle(now time.Time, at place) {
-	f, known, local := r.facts(at), r.node.someoneDialable(), at.addrs
+	v, before := r.verdict(at)
+	after := before.next(v, v != Private || r.node.someoneDialable(), now)
 	r.mu.Lock()
-	before := r.posture
-	v := f.verdict()
-	if local != r.local {
-		r.outside = false
-	}
-	if v == Unknown && local == r.local { // nobody is there to ask, and nothing has changed
-		v = before.state
-	}
-	r.posture, r.local = before.next(v, known, now), local
-	after := r.posture
+	r.posture = after
 	r.mu.Unlock()
 	if after.state == before.state && after.standIn == before.standIn {
 		return
 	}
 	r.say()
 	r.node.set.Log.Info("reachability changed", "state", after.state, "stands_in", after.standIn)
+}
+
+// verdict weighs what is known. Judge alone asks for it, and changes the posture.
+func (r *reach) verdict(at place) (v State, before posture) {
+	f := r.facts(at)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v = f.verdict()
+	if at.addrs != r.local {
+		r.outside = false
+	} else if v == Unknown { // nobody is there to ask, and nothing has changed
+		v = r.posture.state
+	}
+	r.local = at.addrs
+	return v, r.posture
 }
 
 // say tells the rest of libp2p and the layer above how the node behaves now.

@@ -19,6 +19,8 @@ import (
 
 const (
 	pingPatience = 2 * time.Second
+	lateBy       = 500 * time.Millisecond // this node, when it is it that is slow
+	answerTries  = 3
 	vetAfter     = 700 * time.Millisecond
 )
 
@@ -56,13 +58,38 @@ func (n *Node) closeDead(conns []network.Conn) {
 	var all sync.WaitGroup
 	for _, conn := range conns {
 		all.Go(func() {
-			if !n.ping(conn) && n.ctx.Err() == nil {
+			if !n.answers(conn) && n.ctx.Err() == nil {
 				n.count.inc(connsDead)
 				_ = conn.Close()
 			}
 		})
 	}
 	all.Wait()
+}
+
+// answers reports whether anything comes over a connection that is pinged. On a busy
+// machine the echo may be late, but a packet comes. Where this node itself was late to
+// look, what came meanwhile may still be unread: it asks once more.
+func (n *Node) answers(conn network.Conn) bool {
+	for range answerTries {
+		before, began := received(conn), time.Now()
+		if n.ping(conn) || received(conn) > before {
+			return true
+		}
+		if time.Since(began) < pingPatience+lateBy {
+			return false
+		}
+	}
+	return false
+}
+
+// received counts the packets that came over a QUIC connection; of others it knows
+// nothing.
+func received(conn network.Conn) uint64 {
+	if q := quicOf(conn); q != nil {
+		return q.ConnectionStats().PacketsReceived
+	}
+	return 0
 }
 
 // vet looks for a ghost: a dial that was given up in its last instant leaves the

@@ -48,6 +48,13 @@ func (p *pulse) wrote(conn network.Conn) {
 	}
 }
 
+// excuse lets the wait begin now, if it is on.
+func (p *pulse) excuse(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.since = now
+}
+
 // silent reports whether the wait has been too long, and then starts anew.
 func (p *pulse) silent(conn network.Conn, now time.Time) bool {
 	p.mu.Lock()
@@ -66,33 +73,49 @@ func (p *pulse) silent(conn network.Conn, now time.Time) bool {
 	return true
 }
 
-// look goes over the links for as long as the node lives.
+// look goes over the links for as long as the node lives. Where it is this node that is
+// late, the signs of life may still be unread.
 func (n *Node) look() {
 	ticker := time.NewTicker(pulseEvery)
 	defer ticker.Stop()
+	last := time.Now()
+	var open []written
 	for {
 		select {
 		case <-n.ctx.Done():
 			return
-		case now := <-ticker.C:
-			for l, conn := range n.links.open() {
-				if l.pulse.silent(conn, now) {
-					n.doubt(l.peer, 0)
-				}
+		case <-ticker.C:
+		}
+		now := time.Now()
+		late := now.Sub(last) > 2*pulseEvery
+		last = now
+		open = n.links.open(open[:0])
+		for _, w := range open {
+			switch {
+			case late:
+				w.link.pulse.excuse(now)
+			case w.link.pulse.silent(w.conn, now):
+				n.doubt(w.link.peer, 0)
 			}
 		}
+		clear(open)
 	}
 }
 
-// open returns the links that are being written to, with their connections.
-func (ls *links) open() map[*link]network.Conn {
+// written is a link that is being written to, and its connection.
+type written struct {
+	link *link
+	conn network.Conn
+}
+
+// open adds the links that are being written to.
+func (ls *links) open(to []written) []written {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	open := make(map[*link]network.Conn, len(ls.byPeer))
 	for _, l := range ls.byPeer {
 		if l.out != nil {
-			open[l] = l.out.Conn()
+			to = append(to, written{l, l.out.Conn()})
 		}
 	}
-	return open
+	return to
 }

@@ -93,6 +93,7 @@ type Neighbour struct {
 
 // Neighbours returns the nodes connected, in the order of their IDs.
 func (n *Node) Neighbours() []Neighbour {
+	n.readMeter()
 	best := map[peer.ID]Neighbour{}
 	for _, c := range n.host.Network().Conns() {
 		p := c.RemotePeer()
@@ -201,7 +202,17 @@ func (n *Node) Sparing() bool {
 }
 
 // Spending returns what the node has sent and received.
-func (n *Node) Spending() Spending { return n.meter.spending(time.Now()) }
+func (n *Node) Spending() Spending {
+	n.readMeter()
+	return n.meter.spending(time.Now())
+}
+
+// readMeter brings the meter up to date, to a second.
+func (n *Node) readMeter() {
+	if now := time.Now(); !n.meter.fresh(now) {
+		n.meter.look(now, n.host.Network().Conns())
+	}
+}
 
 // LimitUpload sets how many bytes the node may send in an hour; 0 is as many as it
 // takes. It holds within a second.

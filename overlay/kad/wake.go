@@ -10,10 +10,12 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// What a clock may be off between two looks before the machine was asleep, and how
-// long a node that lost everybody looks for them often.
+// What a clock may be off between two looks before the machine was asleep, how long
+// this process may have stood still without having been stopped, and how long a node
+// that lost everybody looks for them often.
 const (
 	asleep    = 5 * time.Second
+	stopped   = 25 * time.Second
 	lostFor   = 10 * time.Minute
 	retryLost = 5 * time.Second
 )
@@ -27,14 +29,15 @@ type watch struct {
 
 // look returns why things may be different now, "" if they are not. A suspended
 // machine's monotonic clock stops while the calendar goes on; a stopped process
-// sees both jump.
+// sees both jump, and so does one on a machine that is too busy to let it run: its
+// connections stand, and would not survive that all of them are tried at once.
 func (w *watch) look(now time.Time, local string, connected bool) (why string) {
 	was := *w
 	*w = watch{last: now, local: local, met: connected}
 	switch {
 	case was.last.IsZero():
 		return ""
-	case now.Round(0).Sub(was.last.Round(0)) > asleep || now.Sub(was.last) > asleep:
+	case now.Round(0).Sub(was.last.Round(0))-now.Sub(was.last) > asleep || now.Sub(was.last) > stopped:
 		return "the machine was asleep"
 	case local != was.local:
 		return "the network is another"
@@ -46,36 +49,34 @@ func (w *watch) look(now time.Time, local string, connected bool) (why string) {
 
 // place is where the machine is in the network.
 type place struct {
-	addrs  string // as localAddrs names them
+	addrs  string // the interfaces that are up, and all addresses
 	public bool   // one of them is public
 }
 
+// home asks the system twice, however many interfaces there are: for each of them by
+// itself it would name the addresses of all.
 func home() place {
-	at := place{addrs: localAddrs()}
-	if all, err := manet.InterfaceMultiaddrs(); err == nil {
-		at.public = slices.ContainsFunc(all, manet.IsPublicAddr)
-	}
-	return at
-}
-
-// localAddrs names the interfaces that are up, with their addresses.
-func localAddrs() string {
 	interfaces, err := net.Interfaces()
 	if err != nil {
-		return ""
+		return place{}
 	}
+	addrs, _ := net.InterfaceAddrs() // an interface that goes at this moment has none
+	var at place
 	var all []string
 	for _, i := range interfaces {
-		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagRunning == 0 {
-			continue
+		if i.Flags&net.FlagUp != 0 && i.Flags&net.FlagRunning != 0 {
+			all = append(all, i.Name)
 		}
-		addrs, _ := i.Addrs() // an interface that goes at this moment has none
-		for _, a := range addrs {
-			all = append(all, i.Name+" "+a.String())
+	}
+	for _, a := range addrs {
+		all = append(all, a.String())
+		if ma, err := manet.FromNetAddr(a); err == nil && manet.IsPublicAddr(ma) {
+			at.public = true
 		}
 	}
 	slices.Sort(all)
-	return strings.Join(all, "\n")
+	at.addrs = strings.Join(all, "\n")
+	return at
 }
 
 // alarm wakes everybody who waits on it.

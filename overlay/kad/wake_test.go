@@ -16,6 +16,7 @@ func TestWatch(t *testing.T) {
 	}{
 		{"nothing happened", at.Add(time.Second), "eth0 a", true, ""},
 		{"both clocks jump", at.Add(time.Minute), "eth0 a", true, "the machine was asleep"},
+		{"the machine is busy", at.Add(15 * time.Second), "eth0 a", true, ""},
 		{"the calendar jumps", at.Round(0).Add(time.Minute), "eth0 a", true, "the machine was asleep"},
 		{"another address", at.Add(time.Second), "eth0 b", true, "the network is another"},
 		{"nobody left", at.Add(time.Second), "eth0 a", false, "all connections are lost"},
