@@ -305,6 +305,8 @@ func (n *Node) see(e any) {
 		n.reach.reserved(e)
 	case event.EvtPeerIdentificationCompleted:
 		n.reach.identified(e)
+	case event.EvtPeerIdentificationFailed:
+		n.goes(func() { n.part(e.Peer) })
 	case event.EvtPeerConnectednessChanged:
 		if n.dht.RoutingTable().Find(e.Peer) != "" {
 			n.table.touch()
@@ -319,11 +321,21 @@ func (n *Node) see(e any) {
 	}
 }
 
+// part leaves a peer that did not say who it is. libp2p asks once per connection: on a
+// busy machine both ends would go on to be connected, and strangers, for good.
+func (n *Node) part(p peer.ID) {
+	if n.host.Network().Connectedness(p) == network.Connected && !n.member(p) {
+		n.count.inc(connsDead)
+		_ = n.host.Network().ClosePeer(p)
+	}
+}
+
 func (n *Node) subscribe() (event.Subscription, error) {
 	return n.host.EventBus().Subscribe([]any{
 		new(event.EvtPeerConnectednessChanged),
 		new(event.EvtHostReachableAddrsChanged),
 		new(event.EvtAutoRelayAddrsUpdated),
 		new(event.EvtPeerIdentificationCompleted),
+		new(event.EvtPeerIdentificationFailed),
 	}, eventbus.Name("feedtree"), eventbus.BufSize(256))
 }

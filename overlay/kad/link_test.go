@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 	ma "github.com/multiformats/go-multiaddr"
 
 	"github.com/feedtree/feedtree/overlay"
@@ -334,4 +335,18 @@ func TestFarewell(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Errorf("second close: %v", err)
 	}
+}
+
+// libp2p asks a peer who it is once per connection. One that does not answer stays no
+// stranger for good: the connection ends, and the next one asks again.
+func TestWhoDoesNotSayWhoItIs(t *testing.T) {
+	a, _ := start(t, Config{})
+	h := stranger(t, a)
+	h.RemoveStreamHandler(identify.ID)
+	if err := h.Connect(t.Context(), peer.AddrInfo{ID: a.host.ID()}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "they part", func() bool {
+		return a.Counters()["conns_dead"] == 1 && a.host.Network().Connectedness(h.ID()) == network.NotConnected
+	})
 }
