@@ -292,8 +292,12 @@ func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 	} else if p.parent != "" && !up {
 		n.tell(p.parent, g)
 	}
+	every := tellLazy
+	if a.from == "" { // nobody else tells it, should the neighbours be dead
+		every = tellEvery
+	}
 	for _, id := range g.links.lazy {
-		n.tell(id, g)
+		n.tellAgain(id, g, every)
 	}
 	n.tell(a.from, g)
 	if g.isRoot(n.step.now) && !a.replica && !ev.Stamp.Heartbeat() {
