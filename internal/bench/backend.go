@@ -190,7 +190,7 @@ func (c *carried) close() {
 
 // until waits for a condition.
 func until(ctx context.Context, ok func() bool) error {
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(100 * time.Millisecond) // to look at a hundred nodes takes them time
 	defer tick.Stop()
 	limit := time.NewTimer(2 * time.Minute)
 	defer limit.Stop()
