@@ -54,11 +54,13 @@ func TestVolunteersTogether(t *testing.T) {
 		}
 		return crew
 	}
-	filled := func() {
+	filled := func() []*feedtree.Node {
 		t.Helper()
-		for end := time.Now().Add(time.Minute + 2*interval); len(crew()) != n; after(t, 10*time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%d nodes take turns, want %d", len(crew()), n)
+		for end := time.Now().Add(time.Minute + 2*interval); ; after(t, 10*time.Millisecond) {
+			if crew := crew(); len(crew) == n {
+				return crew
+			} else if time.Now().After(end) {
+				t.Fatalf("%d nodes take turns, want %d", len(crew), n)
 			}
 		}
 	}
@@ -69,7 +71,7 @@ func TestVolunteersTogether(t *testing.T) {
 	from := time.Now()
 	after(t, watch)
 	until := time.Now()
-	dead := crew()[:n/2]
+	dead := filled()[:n/2] // on a busy machine one may just have missed its turn
 	for _, node := range dead {
 		node.Close()
 	}

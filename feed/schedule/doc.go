@@ -31,7 +31,8 @@
 //     before they are due, takes one at the pace heard, whatever is said meanwhile.
 //  4. The last max(2, N) who polled, up to 8, are the crew, who see to it that there is
 //     a poll if nobody claims one. Whose last poll is the longest ago asks when it is
-//     due, without a word before. Whoever misses that has left the crew, and the next
+//     due, without a word before, or a slot later if somebody else has claimed it: claims
+//     that cross can undo each other. Whoever misses that has left the crew, and the next
 //     one claims it a slot later, in the end everybody.
 //  5. What a new subscriber fetched is an outcome nobody knows yet. If nobody is
 //     heard it announces that outcome instead of asking again.
@@ -41,8 +42,9 @@
 //  7. A node that may not volunteer polls, for itself, after 3T of silence, and
 //     then every T until somebody is heard. One that is alone waits for nobody.
 //  8. A request that the origin refused is told, and was a turn as any; each
-//     further one in a row doubles the wait of all, up to a day. One that reached
-//     nobody is not told: the next of the crew asks a slot later.
+//     further one in a row, half a spacing after the last or more, doubles the wait of
+//     all, up to a day. One that reached nobody is not told: the next of the crew asks a
+//     slot later.
 //
 // Nodes need not agree on T and N. Who wants it fresher takes over from the others,
 // who hear enough to be silent, but for the turn of rule 3.

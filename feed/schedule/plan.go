@@ -51,6 +51,9 @@ func (v *Volunteer) shared() (at time.Duration, what Action) {
 	if !v.last.ever || v.last.at < v.start-p { // nobody was heard since the program started
 		turn = max(turn, v.start+min(p, quickStart))
 	}
+	if v.ahead.ever { // whoever it is has the time of one of the crew
+		turn += v.slot()
+	}
 	late := turn + p/jitterPart
 	rank, member := v.crew.rank(v.cfg.Self)
 	switch {
@@ -58,7 +61,7 @@ func (v *Volunteer) shared() (at time.Duration, what Action) {
 		return turn + part(p/jitterPart, v.round.jitter), Poll
 	case member:
 		return late + time.Duration(rank)*v.slot(), Claim
-	case len(v.crew) > 0 && v.last.ok && !v.crowded():
+	case len(v.crew) > 0 && v.last.ok && !v.ahead.ever && !v.crowded():
 		return turn - v.settle() - v.spread() + part(v.spread(), v.draw()), Claim
 	}
 	return late + time.Duration(len(v.crew))*v.slot() + part(v.spread(), v.round.takeover), Claim

@@ -44,6 +44,7 @@ type Volunteer struct {
 	rng   *rand.Rand
 	start time.Duration
 	last  request
+	ahead ahead
 	fails int // requests in a row, by whomever, that had no outcome
 	round round
 	crew  crew
@@ -65,6 +66,12 @@ type request struct {
 	by   Source
 	ever bool
 	ok   bool // its outcome is known
+}
+
+// ahead is who said that it asks at the turn that comes next.
+type ahead struct {
+	by   Source
+	ever bool // somebody has
 }
 
 // round is what chance decides between two requests, each in [0, 1).
@@ -203,7 +210,8 @@ func (v *Volunteer) Heard(now, ago time.Duration, by Source) {
 }
 
 // Asking tells that another one said, so long ago, that it asks the origin next,
-// or that it has asked and has no outcome.
+// or that it has asked and has no outcome. The first word of one before the turn is
+// the former.
 func (v *Volunteer) Asking(now, ago time.Duration, by Source) {
 	at := now - max(ago, 0)
 	if at <= now-v.memory() || by == v.cfg.Self {
@@ -213,7 +221,11 @@ func (v *Volunteer) Asking(now, ago time.Duration, by Source) {
 		return
 	}
 	v.own.claimed = false
-	v.asked(at, by, false)
+	if at < v.turn() && !(v.ahead.ever && v.ahead.by == by) {
+		v.ahead = ahead{by, true}
+	} else {
+		v.asked(at, by, false)
+	}
 	v.plan(now)
 }
 
@@ -300,9 +312,10 @@ func (v *Volunteer) asked(at time.Duration, by Source, ok bool) {
 	switch {
 	case ok:
 		v.fails = 0
-	case !v.last.ever || v.last.ok || v.last.by != by: // or it is about the same request
+	case !v.last.ever || v.last.ok || v.last.by != by && at > v.last.at+v.Spacing()/2: // or it is about the same turn
 		v.fails++
 	}
+	v.ahead = ahead{}
 	v.last = request{at: at, by: by, ever: true, ok: ok}
 	v.deal()
 }

@@ -94,6 +94,8 @@ func TestOneClaimIsEnough(t *testing.T) {
 	v := newVolunteer(schedule.Config{})
 	v.Heard(0, 0, schedule.Source{1})
 	v.Asking(25*minute, 0, schedule.Source{2})
+	between(t, "after another's claim, until it asks", v.Deadline(), 31*minute, 35*minute)
+	v.Heard(30*minute, 0, schedule.Source{2})
 	between(t, "after another's claim", v.Deadline(), 50*minute, 62*minute)
 	for _, c := range []struct {
 		other schedule.Source
@@ -108,6 +110,24 @@ func TestOneClaimIsEnough(t *testing.T) {
 			t.Errorf("a claim of %x and its own cross: it polls is %v", c.other[0], stays)
 		}
 	}
+}
+
+// Those whose claims cross may each take the other's to count, while nodes have not
+// heard the same yet. Then nobody asks, and the turn must not be lost for that.
+func TestAClaimThatComesToNothing(t *testing.T) {
+	const turn = 60 * minute
+	v := newVolunteer(schedule.Config{})
+	v.Polled(0, true)
+	v.Heard(30*minute, 0, schedule.Source{1}) // now this node is the first of the crew
+	for i, at := range []time.Duration{57 * minute, 57*minute + time.Second, 57*minute + 2*time.Second} {
+		v.Asking(at, 0, schedule.Source{byte(2 + i)})
+	}
+	due(t, v, schedule.Poll)
+	between(t, "the turn of the crew's first", v.Deadline(), turn+10*time.Second, turn+90*time.Second)
+	v.Asking(turn+time.Second, 0, schedule.Source{2}) // it did ask, and was refused
+	between(t, "after a refusal", v.Deadline(), turn+30*minute, turn+32*minute)
+	v.Asking(turn+3*time.Second, 0, schedule.Source{3}) // so was another in the same turn
+	between(t, "after two in one turn", v.Deadline(), turn+30*minute, turn+32*minute)
 }
 
 // Nobody gets all turns by asking first, or last.
