@@ -32,11 +32,15 @@ const (
 	leastHeap = 512 << 20
 )
 
-// collect sets how much garbage may pile up in a run, and returns what undoes it.
+// collect prepares the memory of a run: it sets how much garbage may pile up and returns
+// what undoes it.
 func collect(needs, has uint64) (undo func()) {
 	most := needs
 	if 2*needs < has/2 {
 		most = 2 * needs
+	}
+	if most >= leastHeap {
+		largePages(most)
 	}
 	limit := debug.SetMemoryLimit(int64(max(most, leastHeap)))
 	percent := debug.SetGCPercent(lazyGC)

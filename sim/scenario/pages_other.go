@@ -1,0 +1,6 @@
+//go:build !linux
+
+package scenario
+
+// largePages does nothing: such pages are not asked for here.
+func largePages(uint64) {}
