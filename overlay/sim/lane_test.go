@@ -109,10 +109,11 @@ func TestLanesAreApart(t *testing.T) {
 		lanes   sim.Lanes
 		latency sim.Latency
 		least   time.Duration
+		places  int // so many that two of the nearest are among them
 	}{
-		"matrix":       {sim.MatrixLanes(table, 2), sim.Matrix(table, 5*time.Millisecond), 2 * time.Millisecond},
-		"matrix of 4":  {sim.MatrixLanes(table, 4), sim.Matrix(table, 5*time.Millisecond), time.Millisecond},
-		"transit-stub": {sim.NewTransitStub(1).Lanes(2), sim.NewTransitStub(1).Latency(), 2 * time.Millisecond},
+		"matrix":       {sim.MatrixLanes(table, 2), sim.Matrix(table, 5*time.Millisecond), 2 * time.Millisecond, 600},
+		"matrix of 4":  {sim.MatrixLanes(table, 4), sim.Matrix(table, 5*time.Millisecond), time.Millisecond, 600},
+		"transit-stub": {sim.NewTransitStub(1).Lanes(2), sim.NewTransitStub(1).Latency(), 2 * time.Millisecond, 3000},
 	} {
 		l := model.lanes
 		if l.Count < 2 || l.Apart < model.least {
@@ -120,18 +121,22 @@ func TestLanesAreApart(t *testing.T) {
 			continue
 		}
 		count := make([]int, l.Count)
-		places := make([]uint64, 600)
+		places, lane := make([]uint64, model.places), make([]int, model.places)
 		for i := range places {
 			places[i] = uint64(i) * 0x9e3779b97f4a7c15
-			count[l.Of(places[i])]++
+			lane[i] = l.Of(places[i])
+			count[lane[i]]++
 		}
 		if most := slices.Max(count); most*l.Count > len(places)*3/2 {
 			t.Errorf("%s: %v of %d places", name, count, len(places))
 		}
-		for _, a := range places {
-			for _, b := range places {
-				if d := model.latency(a, b, 0); l.Of(a) != l.Of(b) && d < l.Apart {
-					t.Fatalf("%s: %v from lane %d to lane %d, which are %v apart", name, d, l.Of(a), l.Of(b), l.Apart)
+		for i, a := range places {
+			for j, b := range places {
+				if lane[i] == lane[j] {
+					continue
+				}
+				if d := model.latency(a, b, 0); d < l.Apart {
+					t.Fatalf("%s: %v from lane %d to lane %d, which are %v apart", name, d, lane[i], lane[j], l.Apart)
 				}
 			}
 		}
