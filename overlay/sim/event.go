@@ -90,10 +90,22 @@ func (n *Net[M]) post(by *lane[M], at time.Duration, tie uint64, e *event[M]) {
 	e.at, e.tie = max(at, by.now), tie
 	home := n.home(e)
 	if n.open && home != by {
-		by.away = append(by.away, *e)
+		n.putAway(by, home, e)
 		return
 	}
 	home.agenda.push(*e)
+}
+
+// putAway keeps an event that a lane made in a window for another one, or the network.
+func (n *Net[M]) putAway(by, home *lane[M], e *event[M]) {
+	if by.away == nil {
+		by.away = make([][]event[M], len(n.lanes)+1)
+	}
+	number := len(n.lanes)
+	if home != &n.own {
+		number = int(n.nodes[e.to].lane)
+	}
+	by.away[number] = append(by.away[number], *e)
 }
 
 // alone makes an event that concerns one node in its present life.

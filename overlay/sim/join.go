@@ -38,9 +38,7 @@ func (n *Net[M]) joinAll(batch []int32) {
 			}
 			n.routesAt(a, n.own.now+took[j])
 		}
-		for i := range parts {
-			n.introduce(&n.walks[i])
-		}
+		n.introduceAll(k)
 		for _, a := range some {
 			if n.lost(a) {
 				n.refreshLater(a)
@@ -52,7 +50,9 @@ func (n *Net[M]) joinAll(batch []int32) {
 // join fills the table of a node that has joined before.
 func (n *Net[M]) join(a int32) {
 	took := n.search(&n.walks[0], a, true)
-	n.introduce(&n.walks[0])
+	for k := range n.lanes {
+		n.introduce(&n.walks[0], k)
+	}
 	n.routesAt(a, n.own.now+took)
 	if n.lost(a) {
 		n.refreshLater(a)
@@ -84,16 +84,43 @@ func (n *Net[M]) search(w *walker, a int32, again bool) (took time.Duration) {
 func (n *Net[M]) meets(w *walker, a, p int32) {
 	n.insert(a, p)
 	if w.joins {
-		w.met = append(w.met, meeting{a, p})
+		if w.met == nil {
+			w.met = make([][]meeting, len(n.lanes))
+		}
+		lane := n.nodes[p].lane
+		if n.deaths {
+			lane = 0 // it is kept who has whom, in the order in which they met
+		}
+		w.met[lane] = append(w.met[lane], meeting{a, p})
 	} else {
 		n.insert(p, a)
 	}
 }
 
-// introduce makes those who joined known to those whom they asked.
-func (n *Net[M]) introduce(w *walker) {
-	for _, m := range w.met {
+// introduceAll makes those who joined known to those whom they asked: those of all lanes
+// at once, unless few joined or what is done concerns more than one lane.
+func (n *Net[M]) introduceAll(joined int) {
+	lane := func(k int) {
+		for i := range n.walks {
+			n.introduce(&n.walks[i], k)
+		}
+	}
+	if n.deaths || joined < len(n.walks) {
+		for k := range n.lanes {
+			lane(k)
+		}
+		return
+	}
+	n.cfg.Lanes.Do(len(n.lanes), lane)
+}
+
+// introduce makes those who joined known to those of a lane whom they asked.
+func (n *Net[M]) introduce(w *walker, lane int) {
+	if w.met == nil {
+		return
+	}
+	for _, m := range w.met[lane] {
 		n.insert(m.other, m.joiner)
 	}
-	w.met = w.met[:0]
+	w.met[lane] = w.met[lane][:0]
 }

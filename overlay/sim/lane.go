@@ -44,7 +44,7 @@ type lane[M any] struct {
 	counts Counts
 	agenda agenda[M]
 	calls  calls
-	away   []event[M]   // for others, made in this window
+	away   [][]event[M] // for others, made in this window: by lane, at last for the network
 	late   []unfinished // what no lane can do by itself, begun in this window
 	_      [64]byte     // nobody else's cache line
 }
@@ -139,14 +139,8 @@ func (n *Net[M]) runLane(l *lane[M], end time.Duration) {
 // exchange does what a window left: what lanes have for each other and what
 // concerns them all.
 func (n *Net[M]) exchange() {
-	for k := range n.lanes {
-		l := &n.lanes[k]
-		for i := range l.away {
-			n.home(&l.away[i]).agenda.push(l.away[i])
-		}
-		clear(l.away)
-		l.away = l.away[:0]
-	}
+	n.cfg.Lanes.Do(len(n.lanes), func(k int) { n.fetch(&n.lanes[k], k) })
+	n.fetch(&n.own, len(n.lanes))
 	for k := range n.lanes {
 		l := &n.lanes[k]
 		for _, u := range l.late {
@@ -155,6 +149,22 @@ func (n *Net[M]) exchange() {
 		}
 		clear(l.late)
 		l.late = l.late[:0]
+	}
+}
+
+// fetch takes in what lanes have for a lane, or the network, of that number. Events have
+// their places in time, so it does not matter which lane's come first.
+func (n *Net[M]) fetch(to *lane[M], number int) {
+	for k := range n.lanes {
+		from := &n.lanes[k]
+		if from.away == nil {
+			continue
+		}
+		for i := range from.away[number] {
+			to.agenda.push(from.away[number][i])
+		}
+		clear(from.away[number])
+		from.away[number] = from.away[number][:0]
 	}
 }
 

@@ -26,8 +26,8 @@ type walker struct {
 	silent []int32
 	some   []int32
 	asked  uint64
-	joins  bool // others join at the same time: who is met gets to know it later
-	met    []meeting
+	joins  bool        // others join at the same time: who is met gets to know it later
+	met    [][]meeting // by the lane of who was asked
 }
 
 // A meeting is of a node that joins and one that it asked.
