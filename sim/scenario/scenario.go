@@ -43,6 +43,10 @@ type Config struct {
 // Latencies lists the latency models.
 func Latencies() []string { return []string{"matrix", "transit-stub"} }
 
+// many is with how many nodes a simulated second does not cost much: of a million it
+// takes several of two processors.
+const many = 100_000
+
 const longestWarmUp = 10 * time.Minute
 
 // Progress is told how much of a run is done, from 0 to 1. It is called often.
@@ -58,9 +62,11 @@ type Scenario struct {
 	Targets func(Config) []Target
 
 	warmUp time.Duration
-	span   time.Duration
-	memory func(Config) uint64 // bytes it takes, as measured
-	play   func(*run) error
+	// warmUpMany is the same with more than many nodes; 0: there is no other.
+	warmUpMany time.Duration
+	span       time.Duration
+	memory     func(Config) uint64 // bytes it takes, as measured
+	play       func(*run) error
 }
 
 // All lists the scenarios.
@@ -120,6 +126,9 @@ func (s Scenario) check(cfg *Config) error {
 	}
 	if cfg.WarmUp == 0 {
 		cfg.WarmUp = s.warmUp
+		if cfg.Nodes > many && s.warmUpMany > 0 {
+			cfg.WarmUp = s.warmUpMany
+		}
 	}
 	if cfg.WarmUp < joining || cfg.WarmUp > longestWarmUp {
 		return fmt.Errorf("a warm-up of %v: it takes from %v, in which members join, to %v", cfg.WarmUp, joining, longestWarmUp)

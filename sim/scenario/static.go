@@ -8,24 +8,34 @@ import (
 
 var static = Scenario{
 	Name: "static", About: "one feed that every node subscribes to, and nobody goes",
-	Nodes: 100_000, Targets: staticTargets, warmUp: 3 * time.Minute, memory: oneFeed,
+	Nodes: 100_000, Targets: staticTargets, warmUp: 3 * time.Minute, warmUpMany: 150 * time.Second, memory: oneFeed,
 	play: func(r *run) error { return r.still(nil) },
 }
 
 var serial = Scenario{
 	Name: "serial", About: "the same with 4 KB copies that leave in turn at 20 Mbit/s",
-	Nodes: 100_000, Targets: serialTargets, warmUp: 3 * time.Minute, memory: oneFeed,
+	Nodes: 100_000, Targets: serialTargets, warmUp: 3 * time.Minute, warmUpMany: 150 * time.Second, memory: oneFeed,
 	play: func(r *run) error { return r.still(func(c *sim.TreesConfig) { c.Net.Upload = 20_000_000 }) },
 }
 
 const (
 	stillItems = 10
 	stillEvery = 5 * time.Second
+	manyEvery  = 500 * time.Millisecond // among many
 )
+
+// pace is how long items of a still world are apart.
+func pace(cfg Config) time.Duration {
+	if cfg.Nodes > many {
+		return manyEvery
+	}
+	return stillEvery
+}
 
 // still plays one feed of everybody.
 func (r *run) still(change func(*sim.TreesConfig)) error {
-	w, err := r.newWorld(r.cfg.Nodes, r.cfg.WarmUp+(stillItems+1)*stillEvery, change)
+	every := pace(r.cfg)
+	w, err := r.newWorld(r.cfg.Nodes, r.cfg.WarmUp+(stillItems+1)*every, change)
 	defer r.close(w)
 	if err != nil {
 		return err
@@ -45,7 +55,7 @@ func (r *run) still(change func(*sim.TreesConfig)) error {
 	s := r.edges(w)
 	r.plot(childrenFigure(s.children))
 	trees, unicast := w.stress()
-	err = w.allHeld(stillItems, stillEvery)
+	err = w.allHeld(stillItems, every)
 	r.links(trees, unicast, f.tally.judged)
 	return err
 }
