@@ -153,7 +153,7 @@ func (n *Node) announce(g *group) {
 		return
 	}
 	g.place.sent++
-	g.place.passed, g.place.sized = n.delay(g), g.size()
+	g.place.passed, g.place.sized, g.place.heft = n.delay(g), g.size(), g.weight()
 	path, stands := n.pathDown(g), n.standsDown(g)
 	for i := range g.links.children {
 		n.sendPath(g, &g.links.children[i], path, stands)

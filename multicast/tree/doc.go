@@ -56,7 +56,8 @@
 // send is even.
 // What is told is hearsay: it proposes whom to ask; round trips are measured, that to
 // the parent again and again. Searches that find nothing become rare, in each group and
-// over all groups of a node.
+// over all groups of a node. The more nodes are below one, the fewer may ask it: so that a
+// subtree has grown is told below it like a new delay (crowd.go).
 //
 // # Edges
 //

@@ -46,7 +46,8 @@ type place struct {
 	rtt      time.Duration // to the parent
 	told     Standing      // what the parent was told last
 	passed   time.Duration // the delay that children were told last
-	sized    uint32        // and the size of the tree
+	sized    uint32        // the size of the tree,
+	heft     uint32        // and how many nodes are here and below
 	blame    int32         // items in a row that came around the parent
 	loadAt   time.Duration // when the parent is told again
 	since    time.Duration

@@ -182,9 +182,11 @@ func (n *Node) onPath(g *group, from overlay.ID, m *Message) {
 	p.ver = m.Ver
 	attached := m.Flags&Detached == 0
 	same := attached == p.attached && slices.Equal(m.Path, p.path)
-	p.path, p.attached, p.stands = m.Path, attached, standsOf(m)
+	stands := standsOf(m)
+	crowd := same && grown(stands, p.stands)
+	p.path, p.attached, p.stands = m.Path, attached, stands
 	n.hurry(g)
-	if !same || n.worthTelling(g) {
+	if !same || crowd || n.worthTelling(g) {
 		n.announce(g)
 	}
 	if !same {

@@ -161,6 +161,7 @@ func (n *Node) onOffer(g *group, from overlay.ID, m *Message) {
 	s.out = slices.Delete(s.out, i, i+1)
 	if m.Self != nil {
 		n.learnRTT(from, m.Self.At, rtt)
+		n.recount(g, from, m)
 		n.consider(g, from, m, rtt)
 	}
 	if len(s.out) == 0 {

@@ -156,7 +156,7 @@ func (n *Node) onLoad(g *group, from overlay.ID, m *Message) {
 	}
 	g.links.children[i].stand = *m.Self
 	n.reckon(g)
-	if g.place.top && n.worthTelling(g) {
+	if g.place.top && n.worthTelling(g) || outgrown(g.weight(), g.place.heft) {
 		n.announce(g)
 	}
 	if m.Flags&Confirm != 0 {
