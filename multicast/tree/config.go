@@ -61,7 +61,6 @@ const (
 	walkFew      = 30 * time.Second // but to no more than this with fewer lazy links than
 	fewLazy      = 3
 	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour
-	tellLazy     = 2 * tellEvery           // to a lazy link, of what came along the tree: it hears the same from several
 	lazyPart     = 3                       // keep-alives are this much rarer where no edge is watched
 	replicateTo  = 8                       // nodes in a tree that needs no copies beside it
 	fewPairs     = 5

@@ -292,12 +292,8 @@ func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 	} else if p.parent != "" && !up {
 		n.tell(p.parent, g)
 	}
-	every := tellLazy
-	if a.from == "" { // nobody else tells it, should the neighbours be dead
-		every = tellEvery
-	}
 	for _, id := range g.links.lazy {
-		n.tellAgain(id, g, every)
+		n.tell(id, g)
 	}
 	n.tell(a.from, g)
 	if g.isRoot(n.step.now) && !a.replica && !ev.Stamp.Heartbeat() {

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"slices"
-	"time"
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/overlay"
@@ -10,25 +9,18 @@ import (
 
 // tell plans to tell a neighbour a group's heads, together with those of other
 // groups that move at the same time.
-func (n *Node) tell(id overlay.ID, g *group) { n.tellAgain(id, g, tellEvery) }
-
-// tellAgain does so, at the earliest every so much after the last time.
-func (n *Node) tellAgain(id overlay.ID, g *group, every time.Duration) {
+func (n *Node) tell(id overlay.ID, g *group) {
 	p := n.pairs.find(id)
-	if p == nil {
+	if p == nil || slices.Contains(p.tell, g) {
 		return
 	}
-	known := slices.Contains(p.tell, g)
-	switch {
-	case !known:
-		p.tell = append(p.tell, g)
-	case p.tellAt <= p.told+every: // which is at once
-		return
+	p.tell = append(p.tell, g)
+	if p.tellAt == 0 {
+		if n.tells <= n.step.now { // all neighbours at one time: the node wakes once for them
+			n.tells = n.step.now + n.jitter(tellAfter, 0.3)
+		}
+		p.tellAt = max(n.tells, p.told+tellEvery)
 	}
-	if n.tells <= n.step.now { // all neighbours at one time: the node wakes once for them
-		n.tells = n.step.now + n.jitter(tellAfter, 0.3)
-	}
-	p.tellAt = min(orNever(p.tellAt), max(n.tells, p.told+every))
 	n.touchPair(p)
 }
 
