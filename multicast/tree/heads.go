@@ -96,9 +96,10 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 // unless they hang below it anyway (FeedTree §4.5.2: the responsibility of the
 // root is spread over several nodes).
 //
-// Where many hold it there is no need: who becomes root then asks its children.
+// Where many hold it there is no need: who becomes root then asks its children. Nor does
+// one that spares do it for others.
 func (n *Node) replicate(g *group, ev *multicast.Event, a arrival) {
-	if g.size() > replicateTo {
+	if g.size() > replicateTo || n.cfg.Sparing && a.from != "" {
 		return
 	}
 	left := n.cfg.Replicas

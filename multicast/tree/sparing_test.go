@@ -113,3 +113,23 @@ func TestWhoMustSpareStillPublishes(t *testing.T) {
 	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Stamp: event(1).Stamp, From: 1, To: 1})
 	s.one("far", tree.Data)
 }
+
+// A root that spares keeps its own items with the nodes that would be root after it,
+// and nobody else's.
+func TestWhoMustSpareReplicatesItsOwn(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{closest: []overlay.ID{"next"}})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	s.step(tree.Input{Kind: tree.Looked, Group: group, OK: true})
+	s.spare(true)
+	s.push("far", event(1))
+	if len(s.sent("next", tree.Data)) != 0 {
+		t.Error("it keeps what others published elsewhere")
+	}
+	own := *event(1)
+	own.Stamp.Source = multicast.Source{7}
+	s.step(tree.Input{Kind: tree.Publish, Group: group, Event: own})
+	s.one("next", tree.Data)
+	s.spare(false)
+	s.push("far", event(2))
+	s.one("next", tree.Data)
+}
