@@ -51,8 +51,8 @@ func (v *Volunteer) shared() (at time.Duration, what Action) {
 	if !v.last.ever || v.last.at < v.start-p { // nobody was heard since the program started
 		turn = max(turn, v.start+min(p, quickStart))
 	}
-	if v.ahead.ever { // whoever it is has the time of one of the crew
-		turn += v.slot()
+	if v.ahead.ever {
+		turn += v.grace()
 	}
 	late := turn + p/jitterPart
 	rank, member := v.crew.rank(v.cfg.Self)
@@ -117,6 +117,10 @@ func (v *Volunteer) apart() time.Duration {
 func (v *Volunteer) slot() time.Duration {
 	return min(v.Spacing()/time.Duration(4*v.crewSize()), longSlot)
 }
+
+// grace is what whoever claimed a turn has to ask and to tell what it found: claims are
+// seldom in vain, and a turn that is asked for twice costs the origin a request.
+func (v *Volunteer) grace() time.Duration { return min(v.Spacing()/2, longSlot) }
 
 // settle is how long a claim is left to be contradicted.
 func (v *Volunteer) settle() time.Duration { return min(v.Spacing()/32, longSettle) }

@@ -123,7 +123,7 @@ func TestAClaimThatComesToNothing(t *testing.T) {
 		v.Asking(at, 0, schedule.Source{byte(2 + i)})
 	}
 	due(t, v, schedule.Poll)
-	between(t, "the turn of the crew's first", v.Deadline(), turn+10*time.Second, turn+90*time.Second)
+	between(t, "the turn of the crew's first", v.Deadline(), turn+30*time.Second, turn+90*time.Second)
 	v.Asking(turn+time.Second, 0, schedule.Source{2}) // it did ask, and was refused
 	between(t, "after a refusal", v.Deadline(), turn+30*minute, turn+32*minute)
 	v.Asking(turn+3*time.Second, 0, schedule.Source{3}) // so was another in the same turn
