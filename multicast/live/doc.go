@@ -20,8 +20,9 @@
 //
 // # Invariants
 //
-//  1. An event that is stepped carries the stamp, the group and the TTL that
-//     its source signed; they are never sent beside the envelope. A message
+//  1. An event that is stepped carries the stamp and the group that its source
+//     signed, and its TTL if that is a publisher, since a volunteer promises
+//     nothing with it; they are never sent beside the envelope. A message
 //     about one group cannot carry an event of another.
 //  2. What the judge refuses is neither delivered nor forwarded. What it does
 //     not know yet waits in a small budget of its own and is judged again when

@@ -148,14 +148,17 @@ func (g *gate) expire(now time.Time) {
 }
 
 // EventOf is the event that an envelope makes: what its source signed, and
-// all its bytes.
+// all its bytes. Only a publisher promises to speak again: a volunteer's TTL says that
+// it asks the origin next.
 func EventOf(env *signing.Envelope) multicast.Event {
 	e := multicast.Event{
 		Group: env.Group,
 		Stamp: multicast.Stamp{Source: multicast.Source(env.Key), Epoch: env.Epoch, Seq: env.Seq},
-		TTL:   env.TTL,
 		Prev:  multicast.TagOf(env.Prev),
 		Body:  env.Wire(),
+	}
+	if env.Role == signing.Publisher {
+		e.TTL = env.TTL
 	}
 	if env.Kind == signing.Heartbeat {
 		e.Stamp.Beat = uint64(env.Time.UnixMilli())

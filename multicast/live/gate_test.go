@@ -78,6 +78,20 @@ func TestAlteredEventsAreRefused(t *testing.T) {
 	})
 }
 
+// A publisher's TTL promises that it speaks again, and makes it the top of its tree. A
+// volunteer's says that it asks the origin next: with each turn the tree would turn over.
+func TestOnlyAPublisherPromises(t *testing.T) {
+	for role, want := range map[signing.Role]time.Duration{signing.Publisher: time.Hour, signing.Volunteer: 0} {
+		wire, err := identity(t, 1).Seal(signing.Header{Kind: signing.Heartbeat, Role: role, Group: groupA, Epoch: 1, Time: noon, TTL: time.Hour}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := EventOf(must(signing.Open(wire))); e.TTL != want {
+			t.Errorf("role %v promises %v, want %v", role, e.TTL, want)
+		}
+	}
+}
+
 func TestAnEventOfAnotherGroupIsRefused(t *testing.T) {
 	scripted(t, Config{}, func(t *testing.T, l *Loop, s *script, _ *desk) {
 		l.Frame("p", dataOf(t, groupB, news(t, identity(t, 1), groupA, 1)))
