@@ -261,8 +261,11 @@ func TestALyingVolunteerIsCaught(t *testing.T) {
 		if n := nodes[i].Status().Liars; n != 1 {
 			t.Errorf("node %d: %d liars", i, n)
 		}
-		eventually(t, "what it says next is refused", func() bool { return s.Status().Refused["a volunteer caught lying"] > 0 })
 	}
+	// Those next to it refuse it, and hand nothing of it on to the others.
+	eventually(t, "what it says next is refused", func() bool {
+		return slices.ContainsFunc(honest, func(s *feedtree.Subscription) bool { return s.Status().Refused["a volunteer caught lying"] > 0 })
+	})
 	o.publish("/feed.xml", "b", "a")
 	for i := range honest {
 		eventually(t, "the others go on", func() bool { return all[i].got()["b"] == 1 })
