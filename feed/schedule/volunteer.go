@@ -312,7 +312,7 @@ func (v *Volunteer) asked(at time.Duration, by Source, ok bool) {
 	switch {
 	case ok:
 		v.fails = 0
-	case !v.last.ever || v.last.ok || v.last.by != by && at > v.last.at+v.Spacing()/2: // or it is about the same turn
+	case !v.last.ever || v.last.ok || at > v.last.at+v.Spacing()/2: // or it is about the same turn
 		v.fails++
 	}
 	v.ahead = ahead{}

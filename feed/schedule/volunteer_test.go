@@ -128,6 +128,8 @@ func TestAClaimThatComesToNothing(t *testing.T) {
 	between(t, "after a refusal", v.Deadline(), turn+30*minute, turn+32*minute)
 	v.Asking(turn+3*time.Second, 0, schedule.Source{3}) // so was another in the same turn
 	between(t, "after two in one turn", v.Deadline(), turn+30*minute, turn+32*minute)
+	v.Asking(turn+31*minute, 0, schedule.Source{3}) // and again in the next
+	between(t, "after two turns of the same one", v.Deadline(), turn+91*minute, turn+94*minute)
 }
 
 // Nobody gets all turns by asking first, or last.
