@@ -32,8 +32,8 @@
 //  4. The last max(2, N) who polled, up to 8, are the crew, who see to it that there is
 //     a poll if nobody claims one. Whose last poll is the longest ago asks when it is
 //     due, without a word before, or half a spacing later, 45 s at most, if somebody else
-//     has claimed it: claims that cross can undo each other. Whoever misses that has left the crew, and the next
-//     one claims it a slot later, in the end everybody.
+//     has claimed it: claims that cross can undo each other. Whoever misses that has left
+//     the crew, and the next one claims it a slot later, in the end everybody.
 //  5. What a new subscriber fetched is an outcome nobody knows yet. If nobody is
 //     heard it announces that outcome instead of asking again.
 //  6. A publisher that promised a sign of life every TTL is live for 2·TTL after
