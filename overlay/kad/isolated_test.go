@@ -35,7 +35,7 @@ func isolated(t *testing.T) bool {
 	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
 		t.Skip("this needs root and the program ip, which apt-get install iproute2 brings")
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=3m")
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=9m")
 	cmd.Env = append(os.Environ(), isolation+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	var out bytes.Buffer
