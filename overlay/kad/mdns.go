@@ -2,6 +2,7 @@ package kad
 
 import (
 	"sync"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -14,7 +15,12 @@ type neighbourhood struct {
 	slot chan struct{}
 }
 
-// HandlePeerFound is called by mDNS, on a goroutine of its own for each.
+// greetLast is the longest pause between two tries of a node on the local network,
+// after which it is given up.
+const greetLast = 32 * time.Second
+
+// HandlePeerFound is called by mDNS, on a goroutine of its own for each, and once only
+// until what was announced expires: a node that was busy just then is tried again here.
 func (m neighbourhood) HandlePeerFound(info peer.AddrInfo) {
 	if !m.n.enter() {
 		return
@@ -26,9 +32,12 @@ func (m neighbourhood) HandlePeerFound(info peer.AddrInfo) {
 	default:
 		return
 	}
-	if m.n.host.Network().Connectedness(info.ID) != network.Connected {
+	for wait := retryFirst; m.n.host.Network().Connectedness(info.ID) != network.Connected; wait *= 2 {
 		err := m.n.meetWithin(dialPatience, info)
 		m.n.set.Log.Debug("a node on the local network", "peer", info.ID, "err", err)
+		if err == nil || wait > greetLast || !m.n.pause(wait) {
+			return
+		}
 	}
 }
 
