@@ -17,7 +17,7 @@ const (
 	lookupPatience = time.Second     // without any answer
 	lookupLimit    = 8 * time.Second // altogether
 	lookupKeep     = 32              // of those named
-	lookupEnough   = 4               // of the nearest that were named, who have all answered
+	lookupEnough   = 4               // of the nearest that are known, who have all answered
 )
 
 // Why a lookup has no result.
@@ -27,11 +27,12 @@ var (
 )
 
 // Lookup asks the network who is nearest to the position of name, which is
-// overlay.KeyOf(name), until the nearest four that anybody named have answered. It
-// returns those who answered, nearest first, without Self: the node itself is the root if it is closer than the first. A peer that
-// does not answer delays it by about a second and is checked on. Where nobody was nearer
-// than this node, the answer is given again for up to a quarter of an hour, unless
-// somebody new is known or one of the nearest is gone.
+// overlay.KeyOf(name), until the nearest four that anybody knows of have answered. It
+// returns those who answered, nearest first, without Self: the node itself is the root
+// if it is closer than the first. A peer that does not answer delays it by about a
+// second and is checked on. Where nobody was nearer than this node, the answer is given
+// again for up to a quarter of an hour, unless somebody new is known or one of the
+// nearest is gone.
 func (n *Node) Lookup(ctx context.Context, name []byte) ([]overlay.ID, error) {
 	if len(n.table.entries()) == 0 {
 		return nil, ErrAlone
@@ -68,7 +69,7 @@ func (n *Node) Lookup(ctx context.Context, name []byte) ([]overlay.ID, error) {
 		all = append(all, entry{p, overlay.ID(p).Key()})
 	}
 	found := nearest(overlay.KeyOf(name), all, n.set.BucketSize)
-	if q.to.Closer(n.table.self, found[0].Key()) && !q.cut {
+	if q.to.Closer(n.table.self, found[0].Key()) && !q.cut && !q.failedNearer(n.table.self) {
 		n.table.owned.note(string(name), finding{time.Now(), found}, era)
 	}
 	return found, nil
@@ -78,7 +79,7 @@ func (n *Node) Lookup(ctx context.Context, name []byte) ([]overlay.ID, error) {
 // does not say who answered, and its own patience is ten seconds.
 type query struct {
 	to       overlay.Key
-	near     []entry          // the nearest that are known, nearest first
+	near     []entry          // the nearest that were asked or named, nearest first
 	asked    map[peer.ID]bool // and have neither answered nor failed
 	answered map[peer.ID]bool
 	failed   []peer.ID
@@ -137,6 +138,7 @@ func (q *query) note(e *routing.QueryEvent) bool {
 	switch e.Type {
 	case routing.DialingPeer, routing.SendingQuery:
 		q.asked[e.ID] = true
+		q.meet(e.ID) // nobody else may know it yet
 	case routing.QueryError:
 		if !q.cut && !q.enough {
 			delete(q.asked, e.ID)
@@ -155,7 +157,14 @@ func (q *query) note(e *routing.QueryEvent) bool {
 	return false
 }
 
-// meet takes note of a peer that somebody named, if it is among the nearest.
+// failedNearer reports whether somebody nearer than self was asked in vain: it may be
+// back before anybody notices.
+func (q *query) failedNearer(self overlay.Key) bool {
+	return slices.ContainsFunc(q.failed, func(p peer.ID) bool { return q.to.Closer(overlay.ID(p).Key(), self) })
+}
+
+// meet takes note of a peer that was asked, or that somebody named, if it is among the
+// nearest.
 func (q *query) meet(p peer.ID) {
 	if !allowed(p) || p == q.self || slices.Contains(q.failed, p) || slices.ContainsFunc(q.near, func(k entry) bool { return k.peer == p }) {
 		return
@@ -168,7 +177,7 @@ func (q *query) meet(p peer.ID) {
 	q.near = q.near[:min(len(q.near), lookupKeep)]
 }
 
-// satisfied reports whether the nearest peers that anybody named have all answered:
+// satisfied reports whether the nearest peers that anybody knows of have all answered:
 // who is nearest is known then. The DHT goes on to ask all twenty, which is most of
 // what a lookup costs.
 func (q *query) satisfied() bool {
