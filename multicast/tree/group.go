@@ -19,6 +19,7 @@ type group struct {
 	alarm  alarm
 	lines  []*line
 	latest []multicast.Stamp // their heads as told last
+	moves  uint32            // how often heads had moved by then
 	tune   tune
 	duty   duty
 	place  place
@@ -126,13 +127,30 @@ func (g *group) heads() []multicast.Stamp {
 	if same && known == len(g.latest) {
 		return g.latest
 	}
+	before := g.latest
 	g.latest = make([]multicast.Stamp, 0, known)
+	g.moves++
 	for _, l := range g.lines {
-		if l.epoch != 0 || l.high != 0 {
-			g.latest = append(g.latest, l.head())
+		if l.epoch == 0 && l.high == 0 {
+			continue
 		}
+		h := l.head()
+		if i := of(before, h.Source); i < 0 || before[i] != h {
+			l.moved = g.moves
+		}
+		g.latest = append(g.latest, h)
 	}
 	return g.latest
+}
+
+// movedSince lists the heads that moved after so many moves.
+func (g *group) movedSince(moves uint32) (hs []multicast.Stamp) {
+	for _, h := range g.heads() {
+		if g.line(h.Source).moved > moves {
+			hs = append(hs, h)
+		}
+	}
+	return hs
 }
 
 // heard lists the heads that neighbours claim and that are being asked for.

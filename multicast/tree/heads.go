@@ -26,10 +26,10 @@ func (n *Node) tell(id overlay.ID, g *group) {
 
 func (n *Node) tellHeads(p *pair) {
 	p.tellAt, p.told = 0, n.step.now
+	unchecked := n.step.now-p.compared > compareEvery*n.cfg.KeepAlive // a busy link sees no keep-alive
 	m := &Message{Type: Heads}
 	for _, g := range p.tell {
-		hs := g.heads()
-		if len(hs) > 0 && (p.tied(g).near() || !p.knows(g, hs)) { // to an edge's other end it is an acknowledgement too
+		if hs := p.news(g, unchecked); len(hs) > 0 {
 			m.Entries = append(m.Entries, Entry{Group: g.id, Heads: hs})
 		}
 	}
@@ -38,11 +38,35 @@ func (n *Node) tellHeads(p *pair) {
 	if len(m.Entries) == 0 {
 		return
 	}
-	if n.step.now-p.compared > compareEvery*n.cfg.KeepAlive {
-		p.compared = n.step.now // a busy link sees no keep-alive
+	if unchecked {
+		p.compared = n.step.now
 		m.Digest, m.Paths = p.digest, n.pathDigest(p)
 	}
 	n.send(p.id, m)
+}
+
+// news lists the heads of a group that moved since the neighbour was told them, or all:
+// many have said something in a group in which members take turns to poll. Where the
+// neighbour told them itself it needs to hear nothing, but for an edge's other end, to
+// which heads are an acknowledgement too.
+func (p *pair) news(g *group, all bool) []multicast.Stamp {
+	t, hs := p.tied(g), g.heads()
+	if !t.near() && p.knows(g, hs) || len(hs) == 0 || t == nil {
+		return nil
+	}
+	told := t.told
+	t.told = g.moves
+	if all || len(hs) == 1 {
+		return hs
+	}
+	moved := g.movedSince(told)
+	switch {
+	case len(moved) == 0 && t.near():
+		return hs
+	case len(moved) == len(hs):
+		return hs
+	}
+	return moved
 }
 
 // askHeads asks nodes, neighbours or not, what they have of a group. Those that

@@ -25,6 +25,7 @@ type line struct {
 	beat     *multicast.Event // the latest heartbeat, nil if there was none
 	overdue  time.Duration    // when silence becomes worth a notice; 0: it does not
 	beatAt   time.Duration    // own: when a heartbeat is due; 0: none was promised
+	moved    uint32           // which of the group's moves its head was part of last
 	own      bool             // this node publishes it
 	old      bool             // it was there before this node joined: what came before is not missed
 	recovery recovery

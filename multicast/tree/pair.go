@@ -35,9 +35,10 @@ type pair struct {
 // tie counts the edges and lazy links of one group between the two.
 type tie struct {
 	g      *group
-	n      int32
-	edges  int32             // of these: the others are lazy links
-	theirs []multicast.Stamp // the heads that the neighbour told last
+	n      int16
+	edges  int16             // of these: the others are lazy links
+	told   uint32            // up to which of the group's moves the neighbour was told heads
+	theirs []multicast.Stamp // the heads that the neighbour told
 }
 
 // near reports whether there is an edge: whether the neighbour is the parent or a child.
@@ -56,11 +57,25 @@ func (p *pair) tied(g *group) *tie {
 	return nil
 }
 
-// hears keeps what the neighbour has of a group.
+// hears keeps what the neighbour has of a group: beside what it tells now, what it
+// told before of other lines that are known here.
 func (p *pair) hears(g *group, heads []multicast.Stamp) {
-	if t := p.tied(g); t != nil {
-		t.theirs = heads
+	t := p.tied(g)
+	if t == nil {
+		return
 	}
+	before := t.theirs
+	t.theirs = heads
+	for _, was := range before {
+		if of(heads, was.Source) < 0 && g.line(was.Source) != nil {
+			t.theirs = append(t.theirs[:len(t.theirs):len(t.theirs)], was)
+		}
+	}
+}
+
+// of is where the head of a source's line is among others, -1 if it is not.
+func of(heads []multicast.Stamp, s multicast.Source) int {
+	return slices.IndexFunc(heads, func(h multicast.Stamp) bool { return h.Source == s })
 }
 
 // knows reports whether the neighbour has told these heads, or later ones, itself.
@@ -143,7 +158,7 @@ func lazyDigest(g multicast.Group) uint64 { return edgeDigest(g, 0, "") }
 
 // tie adds a link of a group to the pair, which begins with its first: an edge, or
 // with no edges a lazy link.
-func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int32) {
+func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) {
 	p := n.pairs.find(id)
 	if p == nil {
 		p = &pair{id: id, compared: n.step.now, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)}
@@ -175,7 +190,7 @@ func (n *Node) silence(p *pair) time.Duration {
 }
 
 // untie takes a link out; a pair without links is forgotten.
-func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int32) {
+func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int16) {
 	p := n.pairs.find(id)
 	if p == nil {
 		panic("tree: an edge without its pair")

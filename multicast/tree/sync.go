@@ -62,8 +62,9 @@ func (n *Node) compare(from overlay.ID, m *Message) {
 		n.resendPaths(p)
 	}
 	if m.Type != Heads && m.Known != n.headDigest(p) {
-		for _, t := range p.ties {
-			n.tell(from, t.g)
+		for i := range p.ties {
+			p.ties[i].told = 0 // what was told may be lost
+			n.tell(from, p.ties[i].g)
 		}
 	}
 }
