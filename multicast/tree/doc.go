@@ -76,8 +76,9 @@
 // few lazy links to random members. They are told heads, not payload: a gap or
 // a silent parent shows at the next item, and what is missing is pulled from
 // the parent, lazy links, children and the nodes near the root, in this order.
-// Only when none of them has it is the application told to use HTTP. Of many
-// lines only those that moved are told, and all again where keep-alives differ.
+// Only when none of them has it is the application told to use HTTP, at once for
+// all that has been missing as long. Of many lines only those that moved are told,
+// and all again where keep-alives differ.
 //
 // In a tree of a few nodes the root sends what it has to the nodes nearest to the
 // key after it: one of them is root when it dies. They keep it under a lease and

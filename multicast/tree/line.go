@@ -44,6 +44,7 @@ func (l *line) inWindow(s uint64) bool { return s+window > l.high }
 // start places a line that begins with what a cursor says is held.
 func (l *line) startAt(cursor multicast.Stamp) {
 	l.epoch, l.base, l.high, l.need = cursor.Epoch, cursor.Seq, cursor.Seq, cursor.Seq+1
+	l.recovery.upto, l.recovery.told = 0, 0
 	l.tag = multicast.Tag{}
 	l.bits = [window / 64]uint64{}
 }
@@ -52,6 +53,7 @@ func (l *line) startAt(cursor multicast.Stamp) {
 // is older is welcome but not missed.
 func (l *line) startFresh(epoch, seq uint64) {
 	l.epoch, l.high, l.need, l.tag = epoch, seq, seq, multicast.Tag{}
+	l.recovery.upto, l.recovery.told = 0, 0
 	l.base = seq - min(seq, window)
 	l.bits = [window / 64]uint64{}
 }
@@ -60,6 +62,7 @@ func (l *line) startFresh(epoch, seq uint64) {
 // are wanted, as far back as neighbours may still hold them.
 func (l *line) startEpoch(epoch, seq uint64, back uint64) {
 	l.epoch, l.high, l.base, l.tag = epoch, seq, 0, multicast.Tag{}
+	l.recovery.upto, l.recovery.told = 0, 0
 	l.need = 1
 	if seq > back {
 		l.need = seq - back + 1
@@ -128,6 +131,16 @@ func (l *line) gap(max uint64) (from, to uint64, ok bool) {
 		to++
 	}
 	return from, to, true
+}
+
+// gapAfter reports whether more is wanted after seq.
+func (l *line) gapAfter(seq uint64) bool {
+	for s := seq + 1; s <= l.high; s++ {
+		if !l.has(s) {
+			return true
+		}
+	}
+	return false
 }
 
 // giveUp stops wanting seqs up to and including to. They are still accepted.

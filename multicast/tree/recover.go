@@ -18,7 +18,9 @@ type recovery struct {
 	asked overlay.ID
 	tries int
 	round int
-	total int // nodes asked since the gap was found
+	total int    // nodes asked since the gap was found
+	upto  uint64 // the head when they had all been asked once
+	told  uint64 // up to where the application knows what is missing
 
 	claim    multicast.Stamp
 	by       overlay.ID
@@ -58,7 +60,9 @@ func (n *Node) checkGap(g *group, l *line) {
 
 // recover asks the next node that may have what is missing: the parent, then
 // lazy links and children, then the nodes near the root. After two rounds the
-// application is told to use HTTP.
+// application is told to use HTTP, for all that has been missing for as long: what lies
+// behind another gap would be told of minutes later. Where there is more to ask for, no
+// more is asked for this.
 func (n *Node) recover(g *group, l *line) {
 	r := &l.recovery
 	from, to, ok := l.gap(pullMax)
@@ -74,13 +78,18 @@ func (n *Node) recover(g *group, l *line) {
 		r.total++
 		r.at = n.step.now + pullWait
 		n.pull(g, l, r.asked, from, to)
-	case r.round < pullRounds:
-		if r.round++; r.round == 2 {
-			n.missing(g, l, from, to)
+	case r.round < 2, r.round < pullRounds && !l.gapAfter(to):
+		switch r.round++; r.round {
+		case 1:
+			r.upto = l.high
+		case 2:
+			n.tellMissing(g, l)
 		}
 		r.tries, r.asked = 0, ""
 		r.at = n.step.now + n.jitter(pullWait<<r.round, 0.25)
 	default:
+		r.upto = max(r.upto, to) // it may have become longer
+		n.tellMissing(g, l)
 		l.giveUp(to)
 		r.at, r.tries, r.round, r.asked = 0, 0, 0, ""
 		n.checkGap(g, l)
@@ -116,6 +125,22 @@ func (n *Node) pull(g *group, l *line, whom overlay.ID, from, to uint64) {
 	s := multicast.Stamp{Source: l.source, Epoch: l.epoch, Beat: l.lastBeat()}
 	n.send(whom, &Message{Type: Pull, Group: g.id, Stamp: s, From: from, To: to})
 	n.expect(whom, n.cfg.Patience)
+}
+
+// tellMissing reports what the line lacks since all were asked once, and did not report.
+func (n *Node) tellMissing(g *group, l *line) {
+	r := &l.recovery
+	for seq := max(l.need, r.told+1); seq <= r.upto; seq++ {
+		if l.has(seq) {
+			continue
+		}
+		from := seq
+		for seq < r.upto && !l.has(seq+1) {
+			seq++
+		}
+		n.missing(g, l, from, seq)
+	}
+	r.told = max(r.told, r.upto)
 }
 
 // missing reports what no node could give.
