@@ -123,6 +123,9 @@ const (
 // reckon plans to tell the parent what changed below.
 func (n *Node) reckon(g *group) {
 	p := &g.place
+	if p.top && n.worthTelling(g) { // whose children have none tell it nothing that would make it
+		n.announce(g)
+	}
 	if p.parent == "" || p.loadAt != 0 {
 		return
 	}
