@@ -364,10 +364,6 @@ func (n *Node) catchUp(g *group, to overlay.ID, m *Message) {
 
 // behind reports whether heads do not cover a stamp.
 func behind(heads []multicast.Stamp, s multicast.Stamp) bool {
-	for _, h := range heads {
-		if h.Source == s.Source {
-			return h.Compare(s) < 0
-		}
-	}
-	return true
+	i := of(heads, s.Source)
+	return i < 0 || heads[i].Compare(s) < 0
 }

@@ -51,22 +51,18 @@ func (n *Node) tellHeads(p *pair) {
 // which heads are an acknowledgement too.
 func (p *pair) news(g *group, all bool) []multicast.Stamp {
 	t, hs := p.tied(g), g.heads()
-	if !t.near() && p.knows(g, hs) || len(hs) == 0 || t == nil {
+	if t == nil || !t.near() && p.knows(g, hs) {
 		return nil
 	}
 	told := t.told
 	t.told = g.moves
-	if all || len(hs) == 1 {
+	if all || len(hs) <= 1 {
 		return hs
 	}
-	moved := g.movedSince(told)
-	switch {
-	case len(moved) == 0 && t.near():
-		return hs
-	case len(moved) == len(hs):
-		return hs
+	if moved := g.movedSince(told); len(moved) > 0 || !t.near() {
+		return moved
 	}
-	return moved
+	return hs
 }
 
 // askHeads asks nodes, neighbours or not, what they have of a group. Those that

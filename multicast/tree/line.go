@@ -44,31 +44,33 @@ func (l *line) inWindow(s uint64) bool { return s+window > l.high }
 // start places a line that begins with what a cursor says is held.
 func (l *line) startAt(cursor multicast.Stamp) {
 	l.epoch, l.base, l.high, l.need = cursor.Epoch, cursor.Seq, cursor.Seq, cursor.Seq+1
-	l.recovery.upto, l.recovery.told = 0, 0
-	l.tag = multicast.Tag{}
-	l.bits = [window / 64]uint64{}
+	l.clear()
 }
 
 // startFresh places a line of which nothing is known but that seq exists: what
 // is older is welcome but not missed.
 func (l *line) startFresh(epoch, seq uint64) {
-	l.epoch, l.high, l.need, l.tag = epoch, seq, seq, multicast.Tag{}
-	l.recovery.upto, l.recovery.told = 0, 0
+	l.epoch, l.high, l.need = epoch, seq, seq
 	l.base = seq - min(seq, window)
-	l.bits = [window / 64]uint64{}
+	l.clear()
 }
 
 // startEpoch places a line whose source opened a new epoch: its first events
 // are wanted, as far back as neighbours may still hold them.
 func (l *line) startEpoch(epoch, seq uint64, back uint64) {
-	l.epoch, l.high, l.base, l.tag = epoch, seq, 0, multicast.Tag{}
-	l.recovery.upto, l.recovery.told = 0, 0
+	l.epoch, l.high, l.base = epoch, seq, 0
 	l.need = 1
 	if seq > back {
 		l.need = seq - back + 1
 		l.base = seq - min(seq, window)
 	}
-	l.bits = [window / 64]uint64{}
+	l.clear()
+}
+
+// clear forgets what belongs to an earlier epoch.
+func (l *line) clear() {
+	l.tag, l.bits = multicast.Tag{}, [window / 64]uint64{}
+	l.recovery.upto, l.recovery.told = 0, 0
 }
 
 // has reports whether seq was accepted or is too old to be.
@@ -123,24 +125,18 @@ func (l *line) settle() {
 // gap returns the first run of wanted seqs that are not there, at most max
 // long. ok is false if the line is whole.
 func (l *line) gap(max uint64) (from, to uint64, ok bool) {
-	if l.need > l.high {
-		return 0, 0, false
-	}
-	from, to = l.need, l.need
-	for to < l.high && !l.bit(to+1) && to-from+1 < max {
-		to++
-	}
-	return from, to, true
+	return l.lack(l.need, min(l.high, l.need+max-1))
 }
 
-// gapAfter reports whether more is wanted after seq.
-func (l *line) gapAfter(seq uint64) bool {
-	for s := seq + 1; s <= l.high; s++ {
-		if !l.has(s) {
-			return true
-		}
+// lack returns the first run of seqs from first to last that are not there.
+func (l *line) lack(first, last uint64) (from, to uint64, ok bool) {
+	for first <= last && l.has(first) {
+		first++
 	}
-	return false
+	for to = first; to < last && !l.has(to+1); {
+		to++
+	}
+	return first, to, first <= last
 }
 
 // giveUp stops wanting seqs up to and including to. They are still accepted.

@@ -70,6 +70,7 @@ func (n *Node) recover(g *group, l *line) {
 		n.checkGap(g, l)
 		return
 	}
+	_, _, more := l.lack(to+1, l.high)
 	sources := n.sources(g)
 	switch {
 	case r.tries < len(sources):
@@ -78,7 +79,7 @@ func (n *Node) recover(g *group, l *line) {
 		r.total++
 		r.at = n.step.now + pullWait
 		n.pull(g, l, r.asked, from, to)
-	case r.round < 2, r.round < pullRounds && !l.gapAfter(to):
+	case r.round < 2, r.round < pullRounds && !more:
 		switch r.round++; r.round {
 		case 1:
 			r.upto = l.high
@@ -130,15 +131,9 @@ func (n *Node) pull(g *group, l *line, whom overlay.ID, from, to uint64) {
 // tellMissing reports what the line lacks since all were asked once, and did not report.
 func (n *Node) tellMissing(g *group, l *line) {
 	r := &l.recovery
-	for seq := max(l.need, r.told+1); seq <= r.upto; seq++ {
-		if l.has(seq) {
-			continue
-		}
-		from := seq
-		for seq < r.upto && !l.has(seq+1) {
-			seq++
-		}
-		n.missing(g, l, from, seq)
+	from, to, ok := l.lack(max(l.need, r.told+1), r.upto)
+	for ; ok; from, to, ok = l.lack(to+1, r.upto) {
+		n.missing(g, l, from, to)
 	}
 	r.told = max(r.told, r.upto)
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
 )
@@ -98,11 +97,9 @@ func TestWhoMustSpareStillPublishes(t *testing.T) {
 	s.below("parent")
 	s.push("parent", event(1))
 	s.spare(true)
-	own := *event(1)
-	own.Stamp.Source = multicast.Source{7}
-	s.step(tree.Input{Kind: tree.Publish, Group: group, Event: own})
+	s.step(tree.Input{Kind: tree.Publish, Group: group, Event: *by(7, 1)})
 	s.one("parent", tree.Data)
-	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Stamp: own.Stamp, From: 1, To: 1})
+	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Stamp: by(7, 1).Stamp, From: 1, To: 1})
 	s.one("far", tree.Data)
 	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Stamp: event(1).Stamp, From: 1, To: 1})
 	s.one("far", tree.Lack)
@@ -125,9 +122,7 @@ func TestWhoMustSpareReplicatesItsOwn(t *testing.T) {
 	if len(s.sent("next", tree.Data)) != 0 {
 		t.Error("it keeps what others published elsewhere")
 	}
-	own := *event(1)
-	own.Stamp.Source = multicast.Source{7}
-	s.step(tree.Input{Kind: tree.Publish, Group: group, Event: own})
+	s.step(tree.Input{Kind: tree.Publish, Group: group, Event: *by(7, 1)})
 	s.one("next", tree.Data)
 	s.spare(false)
 	s.push("far", event(2))

@@ -120,10 +120,10 @@ const (
 	sizeFew  = 4 // beside so few nodes
 )
 
-// reckon plans to tell the parent what changed below.
+// reckon plans to tell the parent what changed below. The top tells all, if it is worth it.
 func (n *Node) reckon(g *group) {
 	p := &g.place
-	if p.top && n.worthTelling(g) { // whose children have none tell it nothing that would make it
+	if p.top && n.worthTelling(g) {
 		n.announce(g)
 	}
 	if p.parent == "" || p.loadAt != 0 {
@@ -159,7 +159,7 @@ func (n *Node) onLoad(g *group, from overlay.ID, m *Message) {
 	}
 	g.links.children[i].stand = *m.Self
 	n.reckon(g)
-	if g.place.top && n.worthTelling(g) || outgrown(g.weight(), g.place.heft) {
+	if outgrown(g.weight(), g.place.heft) {
 		n.announce(g)
 	}
 	if m.Flags&Confirm != 0 {

@@ -1,7 +1,6 @@
 package kad
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -13,24 +12,16 @@ import (
 // Whom only the node itself knows is waited for like those that others name: a newcomer
 // that is slow to answer would be passed over, and this node be taken for the root.
 func TestALookupWaitsForWhomNobodyNames(t *testing.T) {
-	var all []peer.ID
+	var some []entry
 	for i := range lookupEnough + 2 {
-		n, err := New(quiet(t, Config{Key: seeded(i), Listen: []string{}}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, n.host.ID())
-		if err := n.Close(); err != nil {
-			t.Fatal(err)
-		}
+		id := idOf(t, i)
+		some = append(some, entry{id, overlay.ID(id).Key()})
 	}
 	to := overlay.KeyOf([]byte("a name"))
-	slices.SortFunc(all, func(a, b peer.ID) int {
-		if to.Closer(overlay.ID(a).Key(), overlay.ID(b).Key()) {
-			return -1
-		}
-		return 1
-	})
+	var all []peer.ID // nearest first
+	for _, id := range nearest(to, some, len(some)) {
+		all = append(all, peer.ID(id))
+	}
 	newcomer, self, others := all[0], all[1], all[2:]
 	run := func(last routing.QueryEventType) *query {
 		q := &query{to: to, self: self, asked: map[peer.ID]bool{}, answered: map[peer.ID]bool{}}

@@ -5,7 +5,6 @@ import (
 	"net"
 	"testing"
 
-	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
 )
 
@@ -27,15 +26,7 @@ func TestWhoIsBusyWhenFoundIsMetLater(t *testing.T) {
 	}()
 	n, _ := start(t, Config{Key: seeded(1)})
 	later := Config{Key: seeded(2), Listen: []string{addr}}
-	key, err := crypto.UnmarshalEd25519PrivateKey(later.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := peer.IDFromPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := peer.AddrInfoFromString(addr + "/p2p/" + id.String())
+	info, err := peer.AddrInfoFromString(addr + "/p2p/" + idOf(t, 2).String())
 	if err != nil {
 		t.Fatal(err)
 	}
