@@ -23,7 +23,7 @@ func (n *Node) sample(ids []overlay.ID) []overlay.ID {
 func (n *Node) meet(g *group, ids []overlay.ID) {
 	for _, id := range ids {
 		if id != n.self && g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < n.cfg.Lazy {
-			n.send(id, &Message{Type: Link, Group: g.id, Path: g.place.path})
+			n.send(id, n.linkTo(g))
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
 	origin := m.Peers[0]
 	mayEnd := n.couldLink(g, origin)
 	if mayEnd && m.Hops <= walkAccept {
-		n.send(origin, &Message{Type: Link, Group: g.id, Path: g.place.path})
+		n.send(origin, n.linkTo(g))
 		return
 	}
 	var room [neighboursUsual]overlay.ID
@@ -104,7 +104,7 @@ func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
 	case len(next) > 0 && m.Hops > 0:
 		n.send(next[n.rng.IntN(len(next))], &Message{Type: Walk, Group: g.id, Hops: m.Hops - 1, Peers: m.Peers})
 	case mayEnd:
-		n.send(origin, &Message{Type: Link, Group: g.id, Path: g.place.path})
+		n.send(origin, n.linkTo(g))
 	}
 }
 
@@ -139,7 +139,19 @@ func (n *Node) onLink(g *group, from overlay.ID, m *Message) {
 		n.makeLink(g)
 		n.addLazy(g, from)
 	}
-	n.send(from, &Message{Type: Linked, Group: g.id})
+	n.send(from, &Message{Type: Linked, Group: g.id, Heads: g.heads()})
+	n.hear(g, from, m)
+}
+
+func (n *Node) linkTo(g *group) *Message {
+	return &Message{Type: Link, Group: g.id, Path: g.place.path, Heads: g.heads()}
+}
+
+// hear takes what a new lazy link has. It came with the link: most members have the same,
+// and need not tell each other by a message of its own.
+func (n *Node) hear(g *group, from overlay.ID, m *Message) {
+	n.learn(g, from, m.Heads, lazyWait)
+	n.pairs.find(from).hears(g, m.Heads)
 }
 
 func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
@@ -152,6 +164,7 @@ func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
 	}
 	n.makeLink(g)
 	n.addLazy(g, from)
+	n.hear(g, from, m)
 }
 
 func (n *Node) addLazy(g *group, id overlay.ID) {

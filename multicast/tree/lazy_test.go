@@ -130,3 +130,25 @@ func TestLinksAreSoughtOnceThereIsATree(t *testing.T) {
 		t.Error("no walk within a second of finding a tree of a thousand")
 	}
 }
+
+// What a new lazy link has comes with the link: two that have the same tell each other no
+// more, and what only one has the other asks for.
+func TestALinkBringsHeads(t *testing.T) {
+	for _, seq := range []uint64{1, 2} {
+		s := alone(t, tree.Config{}, &chart{hop: "parent"})
+		s.below("parent")
+		s.push("parent", event(1))
+		s.pass(time.Second)
+		s.receive("member", tree.Message{Type: tree.Link, Group: group, Path: []overlay.ID{"elsewhere", "far"}, Heads: []multicast.Stamp{event(seq).Stamp}})
+		if m := s.one("member", tree.Linked); len(m.Heads) != 1 || m.Heads[0] != event(1).Stamp {
+			t.Errorf("it was told %v", m.Heads)
+		}
+		s.pass(2 * time.Second)
+		if n := len(s.sent("member", tree.Heads)); n != 0 {
+			t.Errorf("%d messages that tell heads, which the link brought", n)
+		}
+		if asked := len(s.sent("member", tree.Pull)) > 0; asked != (seq > 1) {
+			t.Errorf("a member that has %d items was asked for one: %v", seq, asked)
+		}
+	}
+}

@@ -26,8 +26,8 @@ const (
 	Pull                   // send me these. Stamp{Source, Epoch}, From, To (inclusive); if Fresh, what is after Stamp
 	Lack                   // answer to Pull: I do not have these. Stamp, From, To
 	Walk                   // a member looks for a lazy link. Peers[0] is the member, Hops the steps left
-	Link                   // be my lazy link. Path
-	Linked                 // I am yours now. Path
+	Link                   // be my lazy link. Path, Heads
+	Linked                 // I am yours now. Heads
 	Unlink                 // I am not (any more)
 	Ping                   // keep-alive of the pair of nodes: Digest, Paths, Known
 	Pong                   // answer to a Ping
