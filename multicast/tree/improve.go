@@ -32,6 +32,9 @@ const (
 	probeChance  = 2 // candidates probed by chance, so that estimates do not blind
 	probeBest    = 3 // and the best by estimate
 	tryMoves     = 3
+	farDeep      = 3 // hops: an edge from the top is as long as it has to be
+	farEdge      = 60 * time.Millisecond
+	farLight     = 8
 	coinSlope    = 16
 	roomCounts   = 3 // places that one asked for counts for: all hear of a free node at once
 	offerPeers   = 8
@@ -46,6 +49,8 @@ type tune struct {
 	star bool          // none is planned: the tree was a star
 	s    *search       // the one under way
 	y    *yield        // what the parent asked; nil: nothing
+
+	stranger overlay.ID // a member named by one of those asked last, to ask next; empty: none
 }
 
 // budget bounds the searches of a node over all its groups: many at first, then
@@ -103,6 +108,8 @@ func (n *Node) tuned(g *group, better bool) {
 		t.slow = 0
 	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
 	case n.step.now-g.place.since < searchHurry && (n.tooDeep(g) || n.astray(g)): // soon again
+		t.slow = min(t.slow+1, searchAstray)
+	case n.farOff(g) && n.search.saved >= 1:
 		t.slow = min(t.slow+1, searchAstray)
 	default:
 		t.slow = min(t.slow+1, searchSlow)
@@ -190,7 +197,8 @@ func (n *Node) startSearch(g *group) {
 	var room [neighboursUsual]overlay.ID
 	scouts := append(room[:0], g.links.lazy...)
 	n.rng.Shuffle(len(scouts), func(i, j int) { scouts[i], scouts[j] = scouts[j], scouts[i] })
-	n.probe(g, append(scouts[:min(len(scouts), scoutLinks)], n.forebear(g)...))
+	scouts = g.tune.instead(scouts[:min(len(scouts), scoutLinks)])
+	n.probe(g, append(scouts, n.forebear(g)...))
 	if len(s.out) == 0 {
 		n.searchOn(g)
 	}
@@ -247,6 +255,15 @@ func (n *Node) astray(g *group) bool {
 	}
 	direct := n.at.RTT(g.place.stands[0].At) / 2
 	return n.delay(g) > direct+direct/2+30*time.Millisecond
+}
+
+// farOff reports whether this node, with hardly anybody below it, hangs deep in the tree
+// by an edge that is longer than the whole way before it: somebody of its own region
+// would be a better parent, if there is one. It does not wait longer and longer before it
+// looks again, for as long as it has searches saved.
+func (n *Node) farOff(g *group) bool {
+	p := &g.place
+	return len(p.path) >= farDeep && p.rtt > farEdge && p.rtt > n.delay(g) && g.weight() < farLight
 }
 
 // deepest is how deep this node's deepest leaf may come to be by a move: within

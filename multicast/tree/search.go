@@ -94,12 +94,13 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 	if m.Self != nil {
 		var room [childrenUsual]ranked
 		near := n.nearest(g, from, m.Self.At, room[:0])
-		o.Peers = make([]overlay.ID, len(near))
-		o.Posts = append(make([]Standing, 0, len(o.Posts)+len(near)), o.Posts...)
+		o.Peers = make([]overlay.ID, len(near), len(near)+1)
+		o.Posts = append(make([]Standing, 0, len(o.Posts)+len(near)+1), o.Posts...)
 		for i, c := range near {
 			o.Peers[i] = c.id
 			o.Posts = append(o.Posts, c.stand)
 		}
+		n.nameStranger(g, from, o)
 	}
 	n.send(from, o)
 }
@@ -181,8 +182,12 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 		s.add(candidate{id: id, stand: stands[i], depth: i})
 	}
 	for i, id := range m.Peers {
-		if id != n.self {
-			s.add(candidate{id: id, stand: peerStand(m, i), depth: len(m.Path) + 1})
+		switch stand := peerStand(m, i); {
+		case id == n.self:
+		case stand.Weight == 0:
+			n.hearOf(g, id)
+		default:
+			s.add(candidate{id: id, stand: stand, depth: len(m.Path) + 1})
 		}
 	}
 }
