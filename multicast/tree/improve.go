@@ -36,7 +36,8 @@ const (
 	farEdge      = 60 * time.Millisecond
 	farLight     = 8
 	coinSlope    = 16
-	roomCounts   = 3 // places that one asked for counts for: all hear of a free node at once
+	roomCounts   = 1 // places that one asked for counts for: all hear of a free node at once
+	namedPart    = 4
 	offerPeers   = 8
 	poolMost     = 96
 	poolUsual    = 40

@@ -34,6 +34,7 @@ type candidate struct {
 	rtt   time.Duration // measured; 0: only estimated
 	open  bool          // it said that it would be the parent
 	lost  bool          // the coin fell against it
+	named bool          // as a child by its parent: all who asked that one know it
 }
 
 // forebear picks the parent or, less often, somebody above it: their children are
@@ -54,6 +55,7 @@ func (s *search) add(c candidate) {
 	for i := range s.pool {
 		if o := &s.pool[i]; o.id == c.id {
 			if c.rtt != 0 || o.rtt == 0 {
+				c.named = c.named && o.named
 				*o = c
 			}
 			return
@@ -187,7 +189,7 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 		case stand.Weight == 0:
 			n.hearOf(g, id)
 		default:
-			s.add(candidate{id: id, stand: stand, depth: len(m.Path) + 1})
+			s.add(candidate{id: id, stand: stand, depth: len(m.Path) + 1, named: true})
 		}
 	}
 }
@@ -213,7 +215,7 @@ func (n *Node) promising(g *group) []overlay.ID {
 		pays := !c.lost && c.rtt == 0 && c.id != g.place.parent && n.through(c) < limit &&
 			c.depth+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0
 		if pays {
-			if c.lost = n.rng.Float64() >= n.coin(g, c.stand, c.depth); !c.lost {
+			if c.lost = n.rng.Float64() >= n.odds(g, c); !c.lost {
 				cs = append(cs, c)
 			}
 		}
@@ -228,6 +230,17 @@ func (n *Node) promising(g *group) []overlay.ID {
 		ids[i] = cs[i].id
 	}
 	return ids
+}
+
+// odds is the chance with which a search may ask a candidate. A parent names its best
+// children to all who ask it, many times as many as are below any of them: fewer of those
+// may ask.
+func (n *Node) odds(g *group, c *candidate) float64 {
+	chance := n.coin(g, c.stand, c.depth)
+	if c.named {
+		chance /= namedPart
+	}
+	return chance
 }
 
 // coin is the chance with which this node may ask one at a depth. What that one

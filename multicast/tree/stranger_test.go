@@ -111,3 +111,34 @@ func TestWhoHangsFarOffGoesOnLooking(t *testing.T) {
 		t.Errorf("in the last four of ten minutes %d probes of a leaf far off, %d of one near by", far, near)
 	}
 }
+
+// All who ask a parent are told of the same children: they ask those less often than
+// others that stand alike.
+func TestChildrenNamedToAllAreAskedByFewer(t *testing.T) {
+	const runs = 2000
+	children, above := 0, 0
+	for seed := range uint64(runs) {
+		s := searching(t, &chart{rtt: 90 * time.Millisecond}, seed, 0, 100*time.Millisecond, 200*time.Millisecond)
+		s.link("member")
+		post := tree.Standing{Delay: 50 * time.Millisecond, Weight: 300, At: at(3)}
+		own := tree.Standing{Delay: 400 * time.Millisecond, Weight: 2, At: at(1)}
+		o := tree.Message{Type: tree.Offer, Group: group, Self: &own, Path: []overlay.ID{"above 0", "on the way"},
+			Posts: []tree.Standing{{Weight: 4096, At: at(0)}, post, post}, Peers: []overlay.ID{"child"}}
+		for _, id := range s.probes(20*time.Second, func(id overlay.ID) *tree.Message {
+			if id == "member" {
+				return &o
+			}
+			return nil
+		}) {
+			switch id {
+			case "child":
+				children++
+			case "on the way":
+				above++
+			}
+		}
+	}
+	if children == 0 || above < 2*children {
+		t.Errorf("the child was asked %d times, one on the way to the top that stands alike %d times", children, above)
+	}
+}
