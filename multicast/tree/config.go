@@ -60,7 +60,8 @@ const (
 	walkTo       = 16 * time.Minute
 	walkFew      = 30 * time.Second // but to no more than this with fewer lazy links than
 	fewLazy      = 3
-	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour
+	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour,
+	tellShare    = 375 * time.Millisecond  // nor, in the mean, than this for each lazy link there is to a lazy link
 	lazyPart     = 3                       // keep-alives are this much rarer where no edge is watched
 	replicateTo  = 8                       // nodes in a tree that needs no copies beside it
 	fewPairs     = 5

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"slices"
+	"time"
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/overlay"
@@ -15,17 +16,32 @@ func (n *Node) tell(id overlay.ID, g *group) {
 		return
 	}
 	p.tell = append(p.tell, g)
-	if p.tellAt == 0 {
-		if n.tells <= n.step.now { // all neighbours at one time: the node wakes once for them
-			n.tells = n.step.now + n.jitter(tellAfter, 0.3)
-		}
-		p.tellAt = max(n.tells, p.told+tellEvery)
+	if n.tells <= n.step.now { // all neighbours at one time: the node wakes once for them
+		n.tells = n.step.now + n.jitter(tellAfter, 0.3)
+	}
+	at := n.tells
+	if p.told != 0 {
+		at = max(at, p.told+n.pauseTo(p, g))
+	}
+	if p.tellAt == 0 || at < p.tellAt {
+		p.tellAt = at
 	}
 	n.touchPair(p)
 }
 
+// pauseTo is how long a neighbour is told nothing more of a group while events keep coming.
+// A lazy link hears from as many others meanwhile as this node has: the more there are,
+// the longer, and not from all, nor do all hear, at one time.
+func (n *Node) pauseTo(p *pair, g *group) time.Duration {
+	few := tellEvery - time.Duration(len(g.links.lazy))*tellShare
+	if p.tied(g).near() || few >= 0 {
+		return tellEvery
+	}
+	return tellEvery + time.Duration(n.rng.Int64N(int64(-2*few)))
+}
+
 func (n *Node) tellHeads(p *pair) {
-	p.tellAt, p.told = 0, n.step.now
+	p.tellAt = 0
 	unchecked := n.step.now-p.compared > compareEvery*n.cfg.KeepAlive // a busy link sees no keep-alive
 	m := &Message{Type: Heads}
 	for _, g := range p.tell {
@@ -38,6 +54,7 @@ func (n *Node) tellHeads(p *pair) {
 	if len(m.Entries) == 0 {
 		return
 	}
+	p.told = n.step.now
 	if unchecked {
 		p.compared = n.step.now
 		m.Digest, m.Paths = p.digest, n.pathDigest(p)

@@ -1,12 +1,14 @@
 package tree_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
 )
 
 // by is an event of another source.
@@ -67,5 +69,56 @@ func TestOnlyWhatMovedIsTold(t *testing.T) {
 	s.receive("far", tree.Message{Type: tree.Ping, Digest: s.one("far", tree.Pong).Digest, Known: 1})
 	if got := s.heads("far"); !slices.Equal(got, all) {
 		t.Errorf("told the heads of %v to who knows something else, want all", got)
+	}
+}
+
+// While items come ten times a second, heads would be half of all frames. Of eight lazy
+// links each is told every three seconds or so, but somebody always is: whose parent died
+// learns it from the first who says more than it has. A single item is told to all at once.
+func TestInAStreamLazyLinksAreToldInTurn(t *testing.T) {
+	const links = 8
+	s := alone(t, tree.Config{Lazy: links}, &chart{hop: "parent"})
+	s.below("parent")
+	for i := range links {
+		s.link(overlay.ID(fmt.Sprint("member ", i)))
+	}
+	var seq uint64
+	told := func(items int) (n int) {
+		for range items {
+			seq++
+			s.push("parent", event(seq))
+			s.pass(100 * time.Millisecond)
+			for _, send := range s.out.Sends {
+				switch m := send.Msg; {
+				case m.Type == tree.Heads && send.To != "parent":
+					n++
+				case m.Type == tree.Ping:
+					s.receive(send.To, tree.Message{Type: tree.Pong, Digest: m.Digest, Paths: m.Paths, Known: m.Known})
+				}
+			}
+		}
+		return n
+	}
+	if n := told(1); n > 0 {
+		t.Fatalf("%d heads were told before others could be told with them", n)
+	}
+	if n := told(4); n != links {
+		t.Errorf("%d of %d links were told of an item within half a second", n, links)
+	}
+	told(100)
+	total, pause, longest := 0, 0, 0
+	for range 600 {
+		n := told(1)
+		if total += n; n > 0 {
+			pause = 0
+		} else if pause++; pause > longest {
+			longest = pause
+		}
+	}
+	if each := float64(total) / links; each < 60/3.75 || each > 60/2.5 {
+		t.Errorf("in a minute a link was told %.1f times, want 20 or so", each)
+	}
+	if longest >= 20 {
+		t.Errorf("for %d items nobody was told", longest)
 	}
 }
