@@ -53,6 +53,35 @@ func TestWhoHasOutgrownWhatWasToldSaysSo(t *testing.T) {
 	}
 }
 
+// Who is above tells how many are below to all who ask, so it has to hear of growth at
+// once, also when it was to hear of something small a little later.
+func TestGrowthIsToldToTheParentAtOnce(t *testing.T) {
+	s, _ := grove(t, 1000, 100)
+	load := func(weight uint32) {
+		own := tree.Standing{Delay: 60 * time.Millisecond, Weight: weight, Room: 3, At: at(90)}
+		s.receive("a", tree.Message{Type: tree.Load, Group: group, Edge: 1, Self: &own})
+	}
+	told := func(within time.Duration) (weight uint32) {
+		s.pass(within)
+		for _, m := range s.sent("parent", tree.Load) {
+			weight = m.Self.Weight
+		}
+		return weight
+	}
+	load(98)
+	if w := told(200 * time.Millisecond); w != 100 {
+		t.Fatalf("the parent was told of %d nodes within 0.2 s, want 100", w)
+	}
+	load(118)
+	if w := told(200 * time.Millisecond); w != 0 {
+		t.Errorf("a fifth more was told at once: %d", w)
+	}
+	load(298)
+	if w := told(200 * time.Millisecond); w != 300 {
+		t.Errorf("the parent was told of %d nodes within 0.2 s, want 300", w)
+	}
+}
+
 // What a node hears of those above it goes on to those below, who are asked about them.
 func TestGrowthAboveIsPassedOn(t *testing.T) {
 	s, edge := grove(t, 1000, 100)

@@ -114,10 +114,11 @@ func (n *Node) depthLimit(g *group) int {
 // loadWait gathers changes of weight; a change less than a part in loadPart is
 // not worth a message.
 const (
-	loadWait = time.Second
-	loadPart = 8
-	sizePart = 4 // the same of the size of the tree, which all are told,
-	sizeFew  = 4 // beside so few nodes
+	loadWait   = time.Second
+	growthWait = loadWait / 10 // of a subtree that draws a crowd by it
+	loadPart   = 8
+	sizePart   = 4 // the same of the size of the tree, which all are told,
+	sizeFew    = 4 // beside so few nodes
 )
 
 // reckon plans to tell the parent what changed below. The top tells all, if it is worth it.
@@ -126,12 +127,15 @@ func (n *Node) reckon(g *group) {
 	if p.top && n.worthTelling(g) {
 		n.announce(g)
 	}
-	if p.parent == "" || p.loadAt != 0 {
+	w, told, wait := g.weight(), p.told, loadWait
+	if outgrown(w, told.Weight) {
+		wait = growthWait
+	}
+	if p.parent == "" || p.loadAt != 0 && (wait == loadWait || p.loadAt <= n.step.now+2*growthWait) {
 		return
 	}
-	w, told := g.weight(), p.told
 	if diff(w, told.Weight) > told.Weight/loadPart || g.height() != told.Height || (n.room(g) == 0) != (told.Room == 0) {
-		p.loadAt = n.step.now + n.jitter(loadWait, 0.25)
+		p.loadAt = n.step.now + n.jitter(wait, 0.25)
 		n.touch(g)
 	}
 }
