@@ -46,7 +46,8 @@
 // Kademlia's hops are random in latency, so the places that routes give are only
 // the first ones. A node tells how it stands: the delay from the top, how many
 // nodes are below it, how much room it has, where it is by its Vivaldi
-// coordinate. Every node looks for a better parent now and then (improve.go); a
+// coordinate. Every node looks for a better parent now and then (improve.go), also among
+// members of its own region, to which those it asks lead it (stranger.go); a
 // full one makes room for a joiner if the delays of all concerned, each counted
 // by the nodes below it, add up to less (displace.go). What it costs the child that
 // would go is measured by that child before anybody moves (yield.go): so each swap
@@ -57,7 +58,7 @@
 // What is told is hearsay: it proposes whom to ask; round trips are measured, that to
 // the parent again and again. Searches that find nothing become rare, in each group and
 // over all groups of a node. The more nodes are below one, the fewer may ask it: so that a
-// subtree has grown is told below it like a new delay (crowd.go).
+// subtree has grown is told below it like a new delay, and above it at once (crowd.go).
 //
 // # Edges
 //
@@ -78,7 +79,8 @@
 // the parent, lazy links, children and the nodes near the root, in this order.
 // Only when none of them has it is the application told to use HTTP, at once for
 // all that has been missing as long. Of many lines only those that moved are told,
-// and all again where keep-alives differ.
+// and all again where keep-alives differ; in a stream each of many lazy links is told
+// in its turn.
 //
 // In a tree of a few nodes the root sends what it has to the nodes nearest to the
 // key after it: one of them is root when it dies. They keep it under a lease and

@@ -35,9 +35,10 @@ const (
 	farDeep      = 3 // hops: an edge from the top is as long as it has to be
 	farEdge      = 60 * time.Millisecond
 	farLight     = 8
+	farPart      = 3 // an edge takes more than this part of the way
 	coinSlope    = 16
 	roomCounts   = 1 // places that one asked for counts for: all hear of a free node at once
-	namedPart    = 4
+	namedPart    = 4 // of those that a parent names to all, so many times fewer may ask
 	offerPeers   = 8
 	poolMost     = 96
 	poolUsual    = 40
@@ -111,7 +112,7 @@ func (n *Node) tuned(g *group, better bool) {
 	case n.step.now-g.place.since < searchHurry && (n.tooDeep(g) || n.astray(g)): // soon again
 		t.slow = min(t.slow+1, searchAstray)
 	case n.farOff(g) && n.search.saved >= 1:
-		t.slow = min(t.slow+1, searchAstray)
+		t.slow = 1
 	default:
 		t.slow = min(t.slow+1, searchSlow)
 	}
@@ -259,12 +260,12 @@ func (n *Node) astray(g *group) bool {
 }
 
 // farOff reports whether this node, with hardly anybody below it, hangs deep in the tree
-// by an edge that is longer than the whole way before it: somebody of its own region
-// would be a better parent, if there is one. It does not wait longer and longer before it
-// looks again, for as long as it has searches saved.
+// by an edge that is a large part of the whole way: somebody of its own region would be a
+// better parent, if there is one. It does not wait longer and longer before it looks
+// again, for as long as it has searches saved.
 func (n *Node) farOff(g *group) bool {
 	p := &g.place
-	return len(p.path) >= farDeep && p.rtt > farEdge && p.rtt > n.delay(g) && g.weight() < farLight
+	return len(p.path) >= farDeep && p.rtt > farEdge && farPart*p.rtt/2 > n.delay(g) && g.weight() < farLight
 }
 
 // deepest is how deep this node's deepest leaf may come to be by a move: within

@@ -254,7 +254,7 @@ func (n *Node) receive(from overlay.ID, m *Message) {
 		n.count.Malformed++
 		return
 	}
-	n.heard(from)
+	n.heard(from, m)
 	switch m.Type {
 	case Join:
 		n.onJoin(from, m)

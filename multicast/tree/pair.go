@@ -17,6 +17,7 @@ type pair struct {
 	id       overlay.ID
 	ties     []tie
 	first    [1]tie // where ties begin: most pairs share one group
+	at       Coord  // where the neighbour said that it is
 	digest   uint64
 	probe    time.Duration // ping by then if nothing is heard
 	dead     time.Duration // gone by then if nothing is heard; 0: no ping is out
@@ -224,8 +225,11 @@ func (p *pair) forgetTell(g *group) {
 }
 
 // heard notes a sign of life.
-func (n *Node) heard(id overlay.ID) {
+func (n *Node) heard(id overlay.ID, m *Message) {
 	if p := n.pairs.find(id); p != nil {
+		if m.Self != nil && m.Self.At.Known() {
+			p.at = m.Self.At
+		}
 		p.dead, p.pings = 0, 0
 		p.probe = n.step.now + n.jitter(n.silence(p), 0.25)
 		n.touchPair(p)

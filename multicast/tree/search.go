@@ -102,7 +102,7 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 			o.Peers[i] = c.id
 			o.Posts = append(o.Posts, c.stand)
 		}
-		n.nameStranger(g, from, o)
+		n.nameStranger(g, from, m.Self.At, o)
 	}
 	n.send(from, o)
 }

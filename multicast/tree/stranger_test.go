@@ -74,6 +74,23 @@ func TestWhoIsAskedNamesAMemberToAskNext(t *testing.T) {
 	}
 }
 
+// Of its lazy links it names the one that is nearest to who asks.
+func TestTheMemberNamedIsNear(t *testing.T) {
+	s := searching(t, &chart{}, 1, 0, 10*time.Millisecond)
+	for i := range int32(5) {
+		id := overlay.ID(fmt.Sprint("member ", i))
+		s.link(id)
+		s.receive(id, tree.Message{Type: tree.Ping, Self: &tree.Standing{At: at(100 * i)}})
+	}
+	for i := range int32(5) {
+		own := tree.Standing{Delay: time.Second, Weight: 1, At: at(100*i + 20)}
+		s.receive("asker", tree.Message{Type: tree.Probe, Group: group, Self: &own})
+		if o := s.one("asker", tree.Offer); !slices.Equal(o.Peers, []overlay.ID{overlay.ID(fmt.Sprint("member ", i))}) {
+			t.Errorf("to who is at %d it names %v", 100*i+20, o.Peers)
+		}
+	}
+}
+
 // The lazy links of a member are the same for hours. What they do not know a search finds
 // by asking, one after the other, members that they name.
 func TestASearchGoesOnFromMemberToMember(t *testing.T) {
@@ -97,18 +114,23 @@ func TestASearchGoesOnFromMemberToMember(t *testing.T) {
 	}
 }
 
-// A leaf whose last edge is longer than the whole way before it looks around every half a
-// minute, where one at a good place does so ever less.
+// A leaf whose last edge is longer than the whole way before it looks around every few
+// seconds until it has spent what it saved, where one at a good place does so ever less.
 func TestWhoHangsFarOffGoesOnLooking(t *testing.T) {
-	late := func(rtt time.Duration) int {
+	looks := func(rtt time.Duration) int {
 		s := searching(t, &chart{rtt: rtt}, 1, 0, 5*time.Millisecond, 10*time.Millisecond, 15*time.Millisecond)
 		s.link("member")
-		s.probes(6*time.Minute, silent)
-		return len(s.probes(4*time.Minute, silent))
+		s.probes(time.Minute, silent)
+		n := len(s.probes(2*time.Minute, silent))
+		s.probes(5*time.Minute, silent)
+		if late := len(s.probes(4*time.Minute, silent)); late > 4 {
+			t.Errorf("%d probes in the last four of twelve minutes", late)
+		}
+		return n
 	}
-	near, far := late(4*time.Millisecond), late(300*time.Millisecond)
-	if far < 3*near || far < 6 {
-		t.Errorf("in the last four of ten minutes %d probes of a leaf far off, %d of one near by", far, near)
+	near, far := looks(4*time.Millisecond), looks(300*time.Millisecond)
+	if far < 3*near || far < 12 {
+		t.Errorf("in the second and third minute %d probes of a leaf far off, %d of one near by", far, near)
 	}
 }
 
