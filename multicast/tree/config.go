@@ -69,7 +69,7 @@ const (
 	compareEvery = 2                // keep-alives' time after which heads carry the digests of one
 	avoidFor     = 10 * time.Minute // a parent that did not forward is not asked again
 	maxPath      = 48               // a longer way to the top is a loop that nobody saw closing
-	walkHops     = 5                // steps of a walk; it may end once no more than walkAccept are left
+	walkHops     = 4                // steps of a walk; it may end once no more than walkAccept are left
 	walksAtOnce  = 2
 	walkAccept   = 2
 	blameLimit   = 3 // items a parent may be late with, in a row, before it is left
