@@ -111,9 +111,6 @@ func (n *Node) onHeads(from overlay.ID, m *Message) {
 			wait = reorderWait // nothing better is on its way
 		}
 		n.learn(g, from, e.Heads, wait)
-		if p != nil {
-			p.hears(g, e.Heads)
-		}
 		if hs := g.tidings(); e.Flags&Fresh != 0 && (len(hs) > 0 || e.Flags&Confirm != 0) {
 			answer = append(answer, Entry{Group: g.id, Flags: e.Flags & Confirm, Heads: hs})
 		}

@@ -140,18 +140,13 @@ func (n *Node) onLink(g *group, from overlay.ID, m *Message) {
 		n.addLazy(g, from)
 	}
 	n.send(from, &Message{Type: Linked, Group: g.id, Heads: g.heads()})
-	n.hear(g, from, m)
+	n.learn(g, from, m.Heads, lazyWait)
 }
 
+// linkTo offers a lazy link. Heads come with it: most members have the same, and need
+// not tell each other by a message of its own.
 func (n *Node) linkTo(g *group) *Message {
 	return &Message{Type: Link, Group: g.id, Path: g.place.path, Heads: g.heads()}
-}
-
-// hear takes what a new lazy link has. It came with the link: most members have the same,
-// and need not tell each other by a message of its own.
-func (n *Node) hear(g *group, from overlay.ID, m *Message) {
-	n.learn(g, from, m.Heads, lazyWait)
-	n.pairs.find(from).hears(g, m.Heads)
 }
 
 func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
@@ -164,7 +159,7 @@ func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
 	}
 	n.makeLink(g)
 	n.addLazy(g, from)
-	n.hear(g, from, m)
+	n.learn(g, from, m.Heads, lazyWait)
 }
 
 func (n *Node) addLazy(g *group, id overlay.ID) {
