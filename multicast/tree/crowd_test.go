@@ -117,7 +117,7 @@ func TestASearchLearnsHowManyAreAboveNow(t *testing.T) {
 			asked = len(s.sent("parent", tree.Probe)) > 0
 			for _, send := range s.out.Sends {
 				if m := send.Msg; m.Type == tree.Ping {
-					s.receive(send.To, tree.Message{Type: tree.Pong, Digest: m.Digest, Paths: m.Paths, Known: m.Known})
+					s.pong(send.To, m)
 				}
 			}
 		}

@@ -337,7 +337,7 @@ func TestAStarThatGrowsIsSearched(t *testing.T) {
 			n += len(s.sent("member", tree.Probe)) + len(s.sent("parent", tree.Probe)) + len(s.sent("top", tree.Probe))
 			for _, id := range []overlay.ID{"parent", "member"} {
 				for _, m := range s.sent(id, tree.Ping) {
-					s.receive(id, tree.Message{Type: tree.Pong, Digest: m.Digest, Paths: m.Paths, Known: m.Known})
+					s.pong(id, m)
 				}
 			}
 		}
@@ -372,7 +372,7 @@ func TestWhoHangsTooDeepDoesNotAskForEverAtTheSamePace(t *testing.T) {
 				case tree.Probe:
 					n++
 				case tree.Ping:
-					s.receive(send.To, tree.Message{Type: tree.Pong, Digest: send.Msg.Digest, Paths: send.Msg.Paths, Known: send.Msg.Known})
+					s.pong(send.To, send.Msg)
 				}
 			}
 		}

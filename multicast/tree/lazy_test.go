@@ -18,7 +18,7 @@ func (s *solo) walks(d time.Duration) (n int) {
 		pings := s.sent("parent", tree.Ping)
 		n += len(s.sent("parent", tree.Walk))
 		for _, m := range pings {
-			s.receive("parent", tree.Message{Type: tree.Pong, Digest: m.Digest, Paths: m.Paths, Known: m.Known})
+			s.pong("parent", m)
 		}
 	}
 	return n

@@ -18,7 +18,7 @@ func (s *solo) idle(d time.Duration) (lacks []uint64) {
 			m := send.Msg
 			switch m.Type {
 			case tree.Ping:
-				s.receive(send.To, tree.Message{Type: tree.Pong, Digest: m.Digest, Paths: m.Paths, Known: m.Known})
+				s.pong(send.To, m)
 			case tree.Pull:
 				s.receive(send.To, tree.Message{Type: tree.Lack, Group: group, Stamp: m.Stamp, From: m.From, To: m.To})
 			}

@@ -93,7 +93,7 @@ func TestInAStreamLazyLinksAreToldInTurn(t *testing.T) {
 				case m.Type == tree.Heads && send.To != "parent":
 					n++
 				case m.Type == tree.Ping:
-					s.receive(send.To, tree.Message{Type: tree.Pong, Digest: m.Digest, Paths: m.Paths, Known: m.Known})
+					s.pong(send.To, m)
 				}
 			}
 		}

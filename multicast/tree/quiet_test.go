@@ -61,7 +61,7 @@ func TestAQuietNodeSearchesSeldom(t *testing.T) {
 			n += len(s.sent("member", tree.Probe))
 			for _, send := range s.out.Sends {
 				if send.Msg.Type == tree.Ping {
-					s.receive(send.To, tree.Message{Type: tree.Pong, Digest: send.Msg.Digest, Paths: send.Msg.Paths, Known: send.Msg.Known})
+					s.pong(send.To, send.Msg)
 				}
 			}
 		}

@@ -44,6 +44,11 @@ func (s *solo) receive(from overlay.ID, m tree.Message) {
 	s.step(tree.Input{Kind: tree.Receive, From: from, Msg: &m})
 }
 
+// pong answers a keep-alive as one who sees everything alike.
+func (s *solo) pong(from overlay.ID, ping *tree.Message) {
+	s.receive(from, tree.Message{Type: tree.Pong, Digest: ping.Digest, Paths: ping.Paths, Known: ping.Known})
+}
+
 // pass lets time pass, ticking at every deadline, and collects what is done.
 func (s *solo) pass(d time.Duration) {
 	var all tree.Outbox

@@ -38,7 +38,7 @@ func (s *solo) probes(d time.Duration, offer func(id overlay.ID) *tree.Message) 
 		for _, send := range s.out.Sends {
 			switch m := send.Msg; m.Type {
 			case tree.Ping:
-				s.receive(send.To, tree.Message{Type: tree.Pong, Digest: m.Digest, Paths: m.Paths, Known: m.Known})
+				s.pong(send.To, m)
 			case tree.Probe:
 				ids = append(ids, send.To)
 				if o := offer(send.To); o != nil {
