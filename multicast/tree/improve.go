@@ -11,31 +11,27 @@ import (
 
 // Kademlia's hops are random in latency, so a place found by routing is seldom
 // a good one. A node that is not the top looks for a better parent now and then:
-// it asks a few lazy links how they stand, which shows it whole paths to the
-// top, probes the most promising of all nodes it then knows of, and joins the
-// one through which events would come soonest. A full one makes room if that
-// serves the tree: see displace. Each search that finds nothing doubles the
-// pause before the next.
+// it asks a lazy link, or one of the nearest members that it heard of (nearby.go),
+// how they stand, which shows it whole paths to the top, probes the most promising
+// of all nodes it then knows of, and joins the one through which events would come
+// soonest. A full one makes room if that serves the tree: see displace. Each search
+// that finds nothing makes the pause before the next longer by a quarter.
 
 const (
 	gainLeast    = time.Millisecond     // a move that gains less is not worth it
 	gainPart     = 64                   // nor one that gains less than this part of the delay
 	deepCost     = 5 * time.Millisecond // what a hop too many may cost beside a quarter of the delay
 	searchEvery  = 3 * time.Second
-	searchSlow   = 9               // doublings of the pause, at most: a settled tree looks around every half an hour
-	searchAstray = 3               // of a node whose place is plainly bad, until it has been there for long:
+	searchSlow   = 27              // searches in vain until it looks around every half an hour and no more rarely
+	searchAstray = 6               // the same for a node whose place is plainly bad, until it has been there for long:
 	searchHurry  = 5 * time.Minute // by then there is no room above; until then, a node that hangs too deep does not slow down
 	probeRounds  = 3
 	errTrusted   = 500 // a joiner whose coordinate has a larger error is sent where there is room
 	searchWait   = time.Second
-	scoutLinks   = 2 // lazy links asked per search
+	moveWait     = 6 * time.Second
 	probeChance  = 2 // candidates probed by chance, so that estimates do not blind
 	probeBest    = 3 // and the best by estimate
 	tryMoves     = 3
-	farDeep      = 3 // hops: an edge from the top is as long as it has to be
-	farEdge      = 60 * time.Millisecond
-	farLight     = 8
-	farPart      = 3 // an edge takes more than this part of the way
 	coinSlope    = 16
 	roomCounts   = 1 // places that one asked for counts for: all hear of a free node at once
 	namedPart    = 4 // of those that a parent names to all, so many times fewer may ask
@@ -47,12 +43,12 @@ const (
 // tune is a group's search for a better parent.
 type tune struct {
 	at   time.Duration // the next search, or the end of waiting in this one
-	slow uint8         // searches in a row that found nothing
+	slow uint8         // searches in a row that found nothing: see pace
 	star bool          // none is planned: the tree was a star
 	s    *search       // the one under way
 	y    *yield        // what the parent asked; nil: nothing
 
-	stranger overlay.ID // a member named by one of those asked last, to ask next; empty: none
+	near []nearby // the nearest members heard of
 }
 
 // budget bounds the searches of a node over all its groups: many at first, then
@@ -111,14 +107,12 @@ func (n *Node) tuned(g *group, better bool) {
 	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
 	case n.step.now-g.place.since < searchHurry && (n.tooDeep(g) || n.astray(g)): // soon again
 		t.slow = min(t.slow+1, searchAstray)
-	case n.farOff(g) && n.search.saved >= 1:
-		t.slow = 1
 	default:
 		t.slow = min(t.slow+1, searchSlow)
 	}
 	n.step.out.searched(t.s)
 	t.s, t.star = nil, false
-	t.at = n.step.now + n.jitter(searchEvery<<t.slow, 0.5)
+	t.at = n.step.now + n.jitter(pace(t.slow), 0.5)
 	n.touch(g)
 }
 
@@ -142,7 +136,7 @@ func (n *Node) hurry(g *group) {
 	default:
 		return
 	}
-	t.at = min(orNever(t.at), n.step.now+n.jitter(searchEvery<<t.slow, 0.5))
+	t.at = min(orNever(t.at), n.step.now+n.jitter(pace(t.slow), 0.5))
 	n.touch(g)
 }
 
@@ -196,11 +190,8 @@ func (n *Node) startSearch(g *group) {
 	for i := range g.place.path[:len(g.place.path)-1] {
 		s.add(candidate{id: g.place.path[i], stand: g.place.stands[i], depth: i})
 	}
-	var room [neighboursUsual]overlay.ID
-	scouts := append(room[:0], g.links.lazy...)
-	n.rng.Shuffle(len(scouts), func(i, j int) { scouts[i], scouts[j] = scouts[j], scouts[i] })
-	scouts = g.tune.instead(scouts[:min(len(scouts), scoutLinks)])
-	n.probe(g, append(scouts, n.forebear(g)...))
+	var room [4]overlay.ID
+	n.probe(g, append(n.scouts(g, room[:0]), n.forebear(g)...))
 	if len(s.out) == 0 {
 		n.searchOn(g)
 	}
@@ -213,6 +204,9 @@ func (n *Node) searchOn(g *group) {
 	if g.seek.on || !g.place.attached || g.place.parent == "" {
 		n.tuned(g, false)
 		return
+	}
+	for _, p := range s.out {
+		g.tune.forget(p.id)
 	}
 	s.out = s.out[:0]
 	if s.probed < probeRounds {
@@ -259,15 +253,6 @@ func (n *Node) astray(g *group) bool {
 	return n.delay(g) > direct+direct/2+30*time.Millisecond
 }
 
-// farOff reports whether this node, with hardly anybody below it, hangs deep in the tree
-// by an edge that is a large part of the whole way: somebody of its own region would be a
-// better parent, if there is one. It does not wait longer and longer before it looks
-// again, for as long as it has searches saved.
-func (n *Node) farOff(g *group) bool {
-	p := &g.place
-	return len(p.path) >= farDeep && p.rtt > farEdge && farPart*p.rtt/2 > n.delay(g) && g.weight() < farLight
-}
-
 // deepest is how deep this node's deepest leaf may come to be by a move: within
 // the limit, or less deep than it is.
 func (n *Node) deepest(g *group) int {
@@ -298,7 +283,7 @@ func (n *Node) moveUp(g *group) {
 	for _, c := range cs[:min(len(cs), tryMoves)] {
 		ids = append(ids, c.id)
 	}
-	g.tune.at = n.step.now + 2*searchEvery // longer than all of them take to answer
+	g.tune.at = n.step.now + moveWait // longer than all of them take to answer
 	n.touch(g)
 	g.seek = seek{on: true, moving: true, better: true, routed: true, looked: true, todo: ids}
 	n.seekNext(g)
@@ -345,4 +330,10 @@ func (n *Node) lightest(g *group, not overlay.ID) []overlay.ID {
 		cs[0].stand.Weight++
 	}
 	return ids
+}
+
+// pace is the pause between searches: twice as long with every third in vain.
+func pace(slow uint8) time.Duration {
+	const third, twoThirds = 1260, 1587 // thousandths of 2 to the power of
+	return searchEvery << (slow / 3) * [...]time.Duration{1000, third, twoThirds}[slow%3] / 1000
 }

@@ -96,13 +96,13 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 	if m.Self != nil {
 		var room [childrenUsual]ranked
 		near := n.nearest(g, from, m.Self.At, room[:0])
-		o.Peers = make([]overlay.ID, len(near), len(near)+1)
-		o.Posts = append(make([]Standing, 0, len(o.Posts)+len(near)+1), o.Posts...)
+		o.Peers = make([]overlay.ID, len(near), len(near)+nearTold)
+		o.Posts = append(make([]Standing, 0, len(o.Posts)+len(near)+nearTold), o.Posts...)
 		for i, c := range near {
 			o.Peers[i] = c.id
 			o.Posts = append(o.Posts, c.stand)
 		}
-		n.nameStranger(g, from, m.Self.At, o)
+		n.nameNearby(g, from, m.Self.At, o)
 	}
 	n.send(from, o)
 }
@@ -178,19 +178,23 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 	if m.Flags&Detached != 0 || len(stands) != len(m.Path) || n.loops(m.Path) || g.child(from) >= 0 {
 		return
 	}
-	s := g.tune.s
-	s.add(candidate{id: from, stand: *m.Self, depth: len(m.Path), rtt: rtt, open: m.Flags&Better != 0})
+	n.hear(g, candidate{id: from, stand: *m.Self, depth: len(m.Path), rtt: rtt, open: m.Flags&Better != 0})
 	for i, id := range m.Path {
-		s.add(candidate{id: id, stand: stands[i], depth: i})
+		n.hear(g, candidate{id: id, stand: stands[i], depth: i})
 	}
 	for i, id := range m.Peers {
-		switch stand := peerStand(m, i); {
-		case id == n.self:
-		case stand.Weight == 0:
-			n.hearOf(g, id)
-		default:
-			s.add(candidate{id: id, stand: stand, depth: len(m.Path) + 1, named: true})
+		if id != n.self {
+			n.hear(g, candidate{id: id, stand: peerStand(m, i), depth: len(m.Path) + 1, named: true})
 		}
+	}
+}
+
+// hear adds somebody to those known: to the candidates, unless nothing is said of a place
+// in the tree, and to the nearest, if it is one of them.
+func (n *Node) hear(g *group, c candidate) {
+	n.befriend(g, c.id, &c.stand, c.rtt)
+	if c.stand.Weight > 0 {
+		g.tune.s.add(c)
 	}
 }
 

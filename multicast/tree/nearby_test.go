@@ -1,0 +1,233 @@
+package tree_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// searching is a leaf at the end of a way with such delays, in a tree of many. All are at
+// one place but for the edge to the parent, which is as long as the chart says.
+func searching(t *testing.T, c *chart, seed uint64, delays ...time.Duration) *solo {
+	t.Helper()
+	c.hop = "parent"
+	s := &solo{t: t, n: tree.New(tree.Config{}, c, rand.New(rand.NewPCG(seed, 2)))}
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	var path []overlay.ID
+	var posts []tree.Standing
+	weight := uint32(16) << (4 * (len(delays) - 1))
+	for i, d := range delays {
+		path = append(path, overlay.ID(fmt.Sprint("above ", i)))
+		posts = append(posts, tree.Standing{Delay: d, Weight: weight >> (4 * i), At: at(int32(i))})
+	}
+	path[len(path)-1] = "parent"
+	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: s.one("parent", tree.Join).Edge, Ver: 1, Path: path, Posts: posts})
+	return s
+}
+
+// probes lets time pass, answers keep-alives, and lists who was probed. Offers are what
+// those probed answer; nil: nothing.
+func (s *solo) probes(d time.Duration, offer func(id overlay.ID) *tree.Message) (ids []overlay.ID) {
+	for end := s.now + d; s.now < end; {
+		s.pass(100 * time.Millisecond)
+		for _, send := range s.out.Sends {
+			switch m := send.Msg; m.Type {
+			case tree.Ping:
+				s.pong(send.To, m)
+			case tree.Probe:
+				ids = append(ids, send.To)
+				if o := offer(send.To); o != nil {
+					s.receive(send.To, *o)
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// from is an offer of nothing better by somebody so many milliseconds away.
+func (c *chart) from(away int32, m *tree.Message) *tree.Message {
+	c.rtt = time.Duration(max(away, 1)) * time.Millisecond
+	own := *m.Self
+	own.At = at(away)
+	m.Self = &own
+	return m
+}
+
+func silent(overlay.ID) *tree.Message { return nil }
+
+// stands is an offer of nothing better, by somebody at the end of a way.
+func stands(peers []overlay.ID, posts ...tree.Standing) *tree.Message {
+	own := tree.Standing{Delay: 400 * time.Millisecond, Weight: 2, At: at(1)}
+	return &tree.Message{Type: tree.Offer, Group: group, Self: &own, Path: []overlay.ID{"above 0"},
+		Posts: append([]tree.Standing{{Weight: 1 << 16, At: at(0)}}, posts...), Peers: peers}
+}
+
+// Who is asked names those members that are nearest to who asks: of its lazy links, as they
+// said in keep-alives where they are, and of all that it heard of in searches.
+func TestTheMembersNamedAreNear(t *testing.T) {
+	c := &chart{rtt: time.Millisecond}
+	s := searching(t, c, 1, 0, 10*time.Millisecond)
+	for i := range int32(5) {
+		id := overlay.ID(fmt.Sprint("member ", i))
+		s.link(id)
+		s.receive(id, tree.Message{Type: tree.Ping, Self: &tree.Standing{At: at(100 * i)}})
+	}
+	named := func(asker overlay.ID, where int32) (ids []overlay.ID) {
+		own := tree.Standing{Delay: time.Second, Weight: 1, At: at(where)}
+		s.receive(asker, tree.Message{Type: tree.Probe, Group: group, Self: &own})
+		o := s.one(asker, tree.Offer)
+		for i, id := range o.Peers {
+			if p := o.Posts[len(o.Path)+i]; p.Weight != 0 || !p.At.Known() {
+				t.Errorf("%s is said to stand %+v", id, p)
+			}
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	for i := range int32(3) {
+		want := []overlay.ID{overlay.ID(fmt.Sprint("member ", i)), overlay.ID(fmt.Sprint("member ", i+1))}
+		if got := named("asker", 100*i+20); !slices.Equal(got, want) {
+			t.Errorf("to who is at %d it names %v, want %v", 100*i+20, got, want)
+		}
+	}
+	if got := named("member 1", 110); slices.Contains(got, "member 1") {
+		t.Errorf("who asks is named %v", got)
+	}
+	s.probes(time.Minute, func(id overlay.ID) *tree.Message {
+		if id == "heard of" {
+			return nil
+		}
+		return c.from(90, stands([]overlay.ID{"heard of", "crowded"}, tree.Standing{At: at(12)}, tree.Standing{At: at(11), Weight: 1000, Delay: time.Minute}))
+	})
+	if got := named("asker", 12); len(got) != 2 || got[0] != "heard of" || slices.Contains(got, "crowded") {
+		t.Errorf("after a search it names %v", got)
+	}
+}
+
+// A member of a region that none of its lazy links knows finds it from member to member, as
+// each names somebody nearer.
+func TestASearchGoesOnFromMemberToMember(t *testing.T) {
+	c := &chart{rtt: time.Millisecond}
+	s := searching(t, c, 1, 0, 10*time.Millisecond, 20*time.Millisecond)
+	s.link("member 0")
+	s.link("member 1")
+	next := map[overlay.ID]overlay.ID{"member 0": "far", "member 1": "far", "far": "nearer", "nearer": "next door"}
+	where := map[overlay.ID]int32{"member 0": 200, "member 1": 200, "far": 90, "nearer": 40, "next door": 5}
+	ids := s.probes(10*time.Minute, func(id overlay.ID) *tree.Message {
+		if to, ok := next[id]; ok {
+			return c.from(where[id], stands([]overlay.ID{to}, tree.Standing{At: at(where[to])}))
+		}
+		return nil
+	})
+	for _, want := range []overlay.ID{"far", "nearer", "next door"} {
+		if !slices.Contains(ids, want) {
+			t.Errorf("%s was not asked; asked: %v", want, ids)
+		}
+	}
+	if first := slices.Index(ids, "far"); first < 1 {
+		t.Errorf("somebody was asked whom nobody had named yet: %v", ids)
+	}
+}
+
+// Of all it hears of a member asks the nearest again and again, and nobody far away.
+func TestTheNearestAreAsked(t *testing.T) {
+	c := &chart{rtt: time.Millisecond}
+	s := searching(t, c, 1, 0, 10*time.Millisecond, 20*time.Millisecond)
+	s.link("member")
+	var ids []overlay.ID
+	var posts []tree.Standing
+	where := map[overlay.ID]int32{"member": 300, "parent": 100, "above 0": 100, "above 1": 100}
+	for i := range int32(12) {
+		id := overlay.ID(fmt.Sprint("heard ", i))
+		ids, posts = append(ids, id), append(posts, tree.Standing{At: at(20 * i)})
+		where[id] = 20 * i
+	}
+	asked := map[overlay.ID]int{}
+	for _, id := range s.probes(10*time.Minute, func(id overlay.ID) *tree.Message {
+		if id == "member" {
+			return c.from(where[id], stands(ids, posts...))
+		}
+		return c.from(where[id], stands(nil))
+	}) {
+		asked[id]++
+	}
+	for id, n := range asked {
+		if where[id] > 300 || where[id] > 80 && id != "parent" && id != "member" && id != "above 0" && id != "above 1" {
+			t.Errorf("%s, %d ms away, was asked %d times", id, where[id], n)
+		}
+	}
+	if asked["heard 0"] < 2 || asked["heard 1"] < 2 || asked["heard 2"] < 2 {
+		t.Errorf("of those near were asked %v", asked)
+	}
+}
+
+// Who has many nodes below it is near to all of its region: of a few with nobody below,
+// only one in so many asks it.
+func TestTheHeavyAreAskedByFew(t *testing.T) {
+	const runs = 400
+	count := func(weight uint32) (asked int) {
+		for seed := range uint64(runs) {
+			s := searching(t, &chart{rtt: 20 * time.Millisecond}, seed, 0, 10*time.Millisecond, 20*time.Millisecond)
+			s.link("member")
+			post := tree.Standing{Delay: time.Minute, Weight: weight, At: at(2)} // no place to go to
+			if slices.Contains(s.probes(30*time.Second, func(id overlay.ID) *tree.Message {
+				return stands([]overlay.ID{"near"}, post)
+			}), "near") {
+				asked++
+			}
+		}
+		return asked
+	}
+	if light, heavy := count(2), count(1600); light < runs/2 || heavy == 0 || heavy > light/4 {
+		t.Errorf("of %d nodes one with nobody below was asked by %d, one with 1,600 by %d", runs, light, heavy)
+	}
+}
+
+// A search in vain makes the pause before the next longer by a quarter: twelve or so in two
+// minutes, and after an hour three in one.
+func TestSearchesInVainBecomeRare(t *testing.T) {
+	s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 10*time.Millisecond)
+	s.link("member")
+	first := len(s.probes(2*time.Minute, silent))
+	s.probes(time.Hour, silent)
+	if late := len(s.probes(time.Hour, silent)); first < 8 || first > 40 || late > 10 {
+		t.Errorf("%d probes in the first two minutes, %d in the third hour", first, late)
+	}
+}
+
+// All who ask a parent are told of the same children: they ask those less often than
+// others that stand alike.
+func TestChildrenNamedToAllAreAskedByFewer(t *testing.T) {
+	const runs = 2000
+	children, above := 0, 0
+	for seed := range uint64(runs) {
+		s := searching(t, &chart{rtt: 90 * time.Millisecond}, seed, 0, 100*time.Millisecond, 200*time.Millisecond)
+		s.link("member")
+		post := tree.Standing{Delay: 50 * time.Millisecond, Weight: 300}
+		own := tree.Standing{Delay: 400 * time.Millisecond, Weight: 2, At: at(1)}
+		o := tree.Message{Type: tree.Offer, Group: group, Self: &own, Path: []overlay.ID{"above 0", "on the way"},
+			Posts: []tree.Standing{{Weight: 4096, At: at(0)}, post, post}, Peers: []overlay.ID{"child"}}
+		for _, id := range s.probes(20*time.Second, func(id overlay.ID) *tree.Message {
+			if id == "member" {
+				return &o
+			}
+			return nil
+		}) {
+			switch id {
+			case "child":
+				children++
+			case "on the way":
+				above++
+			}
+		}
+	}
+	if children == 0 || above < 2*children {
+		t.Errorf("the child was asked %d times, one on the way to the top that stands alike %d times", children, above)
+	}
+}
