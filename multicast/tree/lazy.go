@@ -113,7 +113,7 @@ func (n *Node) couldLink(g *group, id overlay.ID) bool {
 }
 
 // lazyMost is how many lazy links a member accepts. It seeks fewer.
-func (n *Node) lazyMost() int { return n.cfg.Lazy + n.cfg.Lazy/2 }
+func (n *Node) lazyMost() int { return 2 * n.cfg.Lazy }
 
 // makeLink makes room for a lazy link: of a member that has many each is one of many,
 // and who seeks one is short of them. Who loses the link has as many on average,

@@ -97,7 +97,7 @@ func TestASiblingHasWhatTheDeadParentDidNotForward(t *testing.T) {
 // Where everybody has as many links as it takes, who comes late still finds some: one that
 // holds many gives one of them up for it, and goes on holding as many.
 func TestALinkIsGivenUpForWhoSeeksOne(t *testing.T) {
-	s := alone(t, tree.Config{Lazy: 8}, &chart{hop: "parent"})
+	s := alone(t, tree.Config{Lazy: 6}, &chart{hop: "parent"})
 	s.below("parent")
 	for i := range 12 {
 		s.link(overlay.ID(fmt.Sprint("member ", i)))
