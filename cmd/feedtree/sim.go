@@ -83,7 +83,7 @@ func (c simCmd) Run(ctx context.Context, t terminal) error {
 		WarmUp: c.WarmUp, Span: c.Span, Session: c.Session, Feeds: c.Feeds,
 	}
 	if needs := s.Needs(cfg); needs != "" {
-		fmt.Fprintf(t.Err, "this takes up to %s of memory\n", needs)
+		fmt.Fprintf(t.Err, "this needs %s of memory, and takes up to twice that where there is plenty\n", needs)
 	}
 	bar := newBar(t.Err)
 	result, err := s.Run(ctx, cfg, bar.show)

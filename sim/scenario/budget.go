@@ -2,7 +2,7 @@ package scenario
 
 import "runtime/debug"
 
-// What a run holds at most, garbage included: a node with its routing table,
+// What a run needs, a little garbage included: a node with its routing table,
 // and beside it each membership. Measured over 100,000 nodes of one feed (static: 10.5 KB
 // each, and room for garbage) and over 50 nodes of 400 feeds each (idle: 138 MiB).
 const (
@@ -13,7 +13,7 @@ const (
 // oneFeed is what a world takes in which every node is in one feed.
 func oneFeed(c Config) uint64 { return uint64(c.Nodes) * (nodeBytes + memberBytes) }
 
-// Needs says how much memory a run takes at most, in words, if it is so much that one
+// Needs says how much memory a run needs at least, in words, if it is so much that one
 // wants to know before; else nothing.
 func (s Scenario) Needs(cfg Config) string {
 	if s.check(&cfg) != nil || s.memory == nil || s.memory(cfg) < worthSaying {
