@@ -167,6 +167,27 @@ func TestTheNearestAreAsked(t *testing.T) {
 	}
 }
 
+// Who does not answer is not asked again before somebody else names it.
+func TestWhoIsGoneIsForgotten(t *testing.T) {
+	c := &chart{rtt: time.Millisecond}
+	s := searching(t, c, 1, 0, 10*time.Millisecond, 20*time.Millisecond)
+	s.link("member")
+	asked := 0
+	s.probes(time.Hour, func(id overlay.ID) *tree.Message {
+		switch {
+		case id == "gone":
+			asked++
+			return nil
+		case id == "member" && asked == 0:
+			return c.from(100, stands([]overlay.ID{"gone"}, tree.Standing{At: at(2)}))
+		}
+		return c.from(100, stands(nil))
+	})
+	if asked != 1 {
+		t.Errorf("asked %d times, want once", asked)
+	}
+}
+
 // Who has many nodes below it is near to all of its region: of a few with nobody below,
 // only one in so many asks it.
 func TestTheHeavyAreAskedByFew(t *testing.T) {
