@@ -14,7 +14,8 @@ import (
 // in each search, and names to who asks it those it knows that are nearest to the asker.
 // By that a region finds itself within a few searches, as in T-Man (Jelasity and Babaoglu,
 // 2005), and what one of it finds goes round in it. It costs no message: every second time
-// the near one is asked instead of a lazy link.
+// the near one is asked instead of a lazy link. Who lies about where it is is asked in vain,
+// in no more than those searches; it draws nobody below itself by it, for delays are measured.
 
 // nearby is a member that is near this node, or seems to be.
 type nearby struct {
