@@ -7,7 +7,7 @@ import "time"
 type Config struct {
 	Children    int           // children per group: 16
 	AllChildren int           // children over all groups: 20, and 2 for each group the node is a member of
-	Lazy        int           // lazy links a member seeks per group: 7; it accepts twice as many
+	Lazy        int           // lazy links a member seeks per group: 8; it accepts twice as many
 	Lines       int           // sources remembered per group: 32
 	Buffer      int           // events kept per group (FeedTree §4.5.2: the last n items): 512
 	BufferBytes int           // bytes kept per group: 4 MiB
@@ -31,7 +31,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	def(&c.Children, 16)
-	def(&c.Lazy, 7)
+	def(&c.Lazy, 8)
 	def(&c.Lines, 32)
 	def(&c.Buffer, 512)
 	def(&c.BufferBytes, 4<<20)
