@@ -47,7 +47,8 @@
 // the first ones. A node tells how it stands: the delay from the top, how many
 // nodes are below it, how much room it has, where it is by its Vivaldi
 // coordinate. Every node looks for a better parent now and then (improve.go), also among
-// members of its own region, to which those it asks lead it (nearby.go); a
+// members of its own region, to which the nearest of the overlay's connections and those it
+// asks lead it (nearby.go); a
 // full one makes room for a joiner if the delays of all concerned, each counted
 // by the nodes below it, add up to less (displace.go). What it costs the child that
 // would go is measured by that child before anybody moves (yield.go): so each swap

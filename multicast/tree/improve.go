@@ -15,15 +15,15 @@ import (
 // how they stand, which shows it whole paths to the top, probes the most promising
 // of all nodes it then knows of, and joins the one through which events would come
 // soonest. A full one makes room if that serves the tree: see displace. Each search
-// that finds nothing makes the pause before the next longer by a quarter.
+// that finds nothing makes the pause before the next longer by two fifths.
 
 const (
 	gainLeast    = time.Millisecond     // a move that gains less is not worth it
 	gainPart     = 64                   // nor one that gains less than this part of the delay
 	deepCost     = 5 * time.Millisecond // what a hop too many may cost beside a quarter of the delay
 	searchEvery  = 3 * time.Second
-	searchSlow   = 27              // searches in vain until it looks around every half an hour and no more rarely
-	searchAstray = 6               // the same for a node whose place is plainly bad, until it has been there for long:
+	searchSlow   = 18              // searches in vain until it looks around every half an hour and no more rarely
+	searchAstray = 4               // the same for a node whose place is plainly bad, until it has been there for long:
 	searchHurry  = 5 * time.Minute // by then there is no room above; until then, a node that hangs too deep does not slow down
 	probeRounds  = 3
 	errTrusted   = 500 // a joiner whose coordinate has a larger error is sent where there is room
@@ -32,7 +32,7 @@ const (
 	probeChance  = 2 // candidates probed by chance, so that estimates do not blind
 	probeBest    = 3 // and the best by estimate
 	tryMoves     = 3
-	coinSlope    = 16
+	coinSlope    = 12
 	roomCounts   = 1 // places that one asked for counts for: all hear of a free node at once
 	namedPart    = 4 // of those that a parent names to all, so many times fewer may ask
 	offerPeers   = 8
@@ -49,6 +49,7 @@ type tune struct {
 	y    *yield        // what the parent asked; nil: nothing
 
 	near []nearby // the nearest members heard of
+	met  bool     // the overlay's connections were looked through for them
 }
 
 // budget bounds the searches of a node over all its groups: many at first, then
@@ -114,6 +115,12 @@ func (n *Node) tuned(g *group, better bool) {
 	t.s, t.star = nil, false
 	t.at = n.step.now + n.jitter(pace(t.slow), 0.5)
 	n.touch(g)
+}
+
+// pace is the pause between searches: twice as long with every second in vain.
+func pace(slow uint8) time.Duration {
+	const root = 1414 // thousandths of the root of two
+	return searchEvery << (slow / 2) * [...]time.Duration{1000, root}[slow%2] / 1000
 }
 
 // hurry brings the next search forward when what the parent tells makes this
@@ -187,6 +194,10 @@ func (n *Node) standBack(g *group) {
 func (n *Node) startSearch(g *group) {
 	s := n.step.out.search()
 	g.tune.s = s
+	if !g.tune.met {
+		g.tune.met = true
+		n.acquaint(g)
+	}
 	for i := range g.place.path[:len(g.place.path)-1] {
 		s.add(candidate{id: g.place.path[i], stand: g.place.stands[i], depth: i})
 	}
@@ -330,10 +341,4 @@ func (n *Node) lightest(g *group, not overlay.ID) []overlay.ID {
 		cs[0].stand.Weight++
 	}
 	return ids
-}
-
-// pace is the pause between searches: twice as long with every third in vain.
-func pace(slow uint8) time.Duration {
-	const third, twoThirds = 1260, 1587 // thousandths of 2 to the power of
-	return searchEvery << (slow / 3) * [...]time.Duration{1000, third, twoThirds}[slow%3] / 1000
 }

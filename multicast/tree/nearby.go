@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -12,10 +13,18 @@ import (
 // that leads there, and whoever came to hang below somebody far away would stay. So a
 // member remembers the nearest of all that it hears of while it searches, asks one of them
 // in each search, and names to who asks it those it knows that are nearest to the asker.
-// By that a region finds itself within a few searches, as in T-Man (Jelasity and Babaoglu,
-// 2005), and what one of it finds goes round in it. It costs no message: every second time
-// the near one is asked instead of a lazy link. Who lies about where it is is asked in vain,
-// in no more than those searches; it draws nobody below itself by it, for delays are measured.
+// By that a region finds itself, as in T-Man (Jelasity and Babaoglu, 2005), and what one
+// of it finds goes round in it. The first ones are the nearest of the overlay's
+// connections, of which some hundred are measured: without them the first steps take
+// longer than all others, for coordinates hardly tell one house of a street from another.
+//
+// Members of one's own rank are meant: who has two hundred nodes below it would find only
+// those around itself. It looks for those who have a quarter as many, and so regions find
+// each other as members do.
+//
+// It costs no message: every second time the near one is asked instead of a lazy link. Who
+// lies about where it is is asked in vain, in no more than those searches; it draws nobody
+// below itself by it, for delays are measured.
 
 // nearby is a member that is near this node, or seems to be.
 type nearby struct {
@@ -27,15 +36,37 @@ type nearby struct {
 }
 
 const (
-	nearMost  = 4  // remembered in a group
-	nearTold  = 2  // named in an offer,
-	nearLight = 16 // if it is not known that so many nodes are below: no crowd is sent there
+	nearMost  = 8    // remembered in a group
+	nearTold  = 6    // named in an offer,
+	nearLight = 16   // if it is not known that it has so many times more nodes below than who asks: no crowd is sent there
+	nearRank  = 4    // nor so many times fewer
+	nextPart  = 3    // of searches, one in so many passes over the nearest, and so on
+	guessFrom = 1000 // connections looked through
 )
+
+// below reports whether one with so many nodes below it is of a lower rank than one with own.
+func below(weight, own uint32) bool { return weight > 0 && weight < own/nearRank }
+
+// acquaint remembers the nearest of the overlay's connections.
+func (n *Node) acquaint(g *group) {
+	var near []nearby
+	for _, id := range n.router.Closest(n.self.Key(), guessFrom) {
+		if d, ok := n.router.RTT(id); ok && d > 0 {
+			near = append(near, nearby{id: id, way: d, asked: true})
+		}
+	}
+	slices.SortFunc(near, func(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Compare(a.id, b.id)) })
+	g.tune.near = slices.Clone(near[:min(len(near), nearMost)])
+}
 
 // befriend remembers a member if it is nearer than one of those remembered. rtt was
 // measured; 0: it was not.
 func (n *Node) befriend(g *group, id overlay.ID, s *Standing, rtt time.Duration) {
 	if id == n.self || !n.at.Known() || !s.At.Known() || s.At.Err > errTrusted {
+		return
+	}
+	if below(s.Weight, g.weight()) {
+		g.tune.forget(id)
 		return
 	}
 	c := nearby{id: id, at: s.At, way: rtt, asked: rtt > 0, weight: s.Weight}
@@ -73,22 +104,26 @@ func (o *nearby) renew(c *nearby) {
 	}
 }
 
-// forget drops one that does not answer.
+// forget drops one that does not answer, or is no member.
 func (t *tune) forget(id overlay.ID) {
 	t.near = slices.DeleteFunc(t.near, func(c nearby) bool { return c.id == id })
 }
 
-// friend picks one of them to ask. Of those with many nodes below, whom all their region
-// remembers, the coin lets only few ask.
+// friend picks one of them to ask, in two searches of three the nearest. Where that is the
+// parent or a child this node is well placed, and nobody is asked. Of those with many nodes
+// below, whom all their region remembers, the coin lets only few ask.
 func (n *Node) friend(g *group) (overlay.ID, bool) {
+	own := g.weight()
+	g.tune.near = slices.DeleteFunc(g.tune.near, func(c nearby) bool { return below(c.weight, own) })
 	near := g.tune.near
-	if len(near) == 0 {
-		return "", false
+	slices.SortStableFunc(near, func(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Compare(a.id, b.id)) })
+	first := 0
+	for first < len(near)-1 && n.rng.IntN(nextPart) == 0 {
+		first++
 	}
-	first := n.rng.IntN(len(near))
 	for i := range near {
 		c := &near[(first+i)%len(near)]
-		if n.rng.Float64() < coinSlope*float64(g.weight())/float64(max(c.weight, 1)) {
+		if n.rng.Float64() < n.chance(g, float64(c.weight)) {
 			return c.id, c.id != g.place.parent && g.child(c.id) < 0
 		}
 	}
@@ -108,17 +143,18 @@ func (n *Node) scouts(g *group, ids []overlay.ID) []overlay.ID {
 
 // nameNearby adds to an offer those members that are nearest to who asks, with no standing
 // but where they are: of this node's lazy links, as far as keep-alives and searches told,
-// and of those that it remembers.
-func (n *Node) nameNearby(g *group, to overlay.ID, at Coord, o *Message) {
-	if !at.Known() {
+// and of those that it remembers, if they are of the asker's rank.
+func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) {
+	if !asker.At.Known() {
 		return
 	}
+	light := nearLight * max(asker.Weight, 1)
 	for range nearTold {
 		var best overlay.ID
 		var where Coord
 		least := never
 		consider := func(id overlay.ID, there Coord) {
-			if way := there.RTT(at); id != to && there.Known() && way < least && !slices.Contains(o.Peers, id) {
+			if way := there.RTT(asker.At); id != to && there.Known() && way < least && !slices.Contains(o.Peers, id) {
 				best, where, least = id, there, way
 			}
 		}
@@ -126,7 +162,7 @@ func (n *Node) nameNearby(g *group, to overlay.ID, at Coord, o *Message) {
 			consider(id, n.pairs.find(id).at)
 		}
 		for i := range g.tune.near {
-			if c := &g.tune.near[i]; c.weight <= nearLight {
+			if c := &g.tune.near[i]; c.weight <= light && !below(c.weight, asker.Weight) {
 				consider(c.id, c.at)
 			}
 		}

@@ -167,8 +167,8 @@ func findsBrokenEdges(t *testing.T, seed uint64) {
 	if victim == "" {
 		t.Fatal("no interior node")
 	}
-	w.Crash(victim)            // and the transport says nothing for an hour
-	w.RunFor(90 * time.Second) // a node with two dozen neighbours asks each once a minute
+	w.Crash(victim)             // and the transport says nothing for an hour
+	w.RunFor(120 * time.Second) // a node with 15 children, 16 lazy links and a parent asks each every 81 seconds, give or take a quarter
 	for _, id := range w.Live() {
 		if st, _ := w.Node(id).Status(g); st.Parent == victim || slices.Contains(st.Children, victim) {
 			t.Errorf("seed %d: %s still has an edge to the dead node", seed, id)

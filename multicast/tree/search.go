@@ -102,7 +102,7 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 			o.Peers[i] = c.id
 			o.Posts = append(o.Posts, c.stand)
 		}
-		n.nameNearby(g, from, m.Self.At, o)
+		n.nameNearby(g, from, m.Self, o)
 	}
 	n.send(from, o)
 }
@@ -166,6 +166,8 @@ func (n *Node) onOffer(g *group, from overlay.ID, m *Message) {
 		n.learnRTT(from, m.Self.At, rtt)
 		n.recount(g, from, m)
 		n.consider(g, from, m, rtt)
+	} else {
+		g.tune.forget(from)
 	}
 	if len(s.out) == 0 {
 		n.searchOn(g)
@@ -255,5 +257,10 @@ func (n *Node) coin(g *group, c Standing, depth int) float64 {
 		weight /= float64(max(n.cfg.Children, 2))
 	}
 	weight = max(weight, float64(c.Weight), 1)
-	return coinSlope * float64(g.weight()) * float64(1+min(c.Room, roomCounts)) / weight
+	return n.chance(g, weight) * float64(1+min(c.Room, roomCounts))
+}
+
+// chance is the coin's for one without room that has so many nodes below it.
+func (n *Node) chance(g *group, weight float64) float64 {
+	return coinSlope * float64(g.weight()) / max(weight, 1)
 }

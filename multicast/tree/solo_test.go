@@ -22,7 +22,8 @@ type solo struct {
 type chart struct {
 	hop     overlay.ID
 	closest []overlay.ID
-	rtt     time.Duration // to everybody; 0: unknown
+	rtt     time.Duration                // to everybody; 0: unknown
+	rtts    map[overlay.ID]time.Duration // to some
 }
 
 const self = overlay.ID("self")
@@ -30,7 +31,13 @@ const self = overlay.ID("self")
 func (c *chart) Self() overlay.ID                          { return self }
 func (c *chart) NextHop(overlay.Key) (overlay.ID, bool)    { return c.hop, c.hop != "" }
 func (c *chart) Closest(_ overlay.Key, n int) []overlay.ID { return c.closest[:min(n, len(c.closest))] }
-func (c *chart) RTT(overlay.ID) (time.Duration, bool)      { return c.rtt, c.rtt > 0 }
+func (c *chart) RTT(id overlay.ID) (time.Duration, bool) {
+	if d, ok := c.rtts[id]; ok {
+		return d, true
+	}
+	return c.rtt, c.rtt > 0
+}
+
 func alone(t *testing.T, cfg tree.Config, c *chart) *solo {
 	return &solo{t: t, n: tree.New(cfg, c, rand.New(rand.NewPCG(1, 2)))}
 }
