@@ -19,7 +19,7 @@
 //   - Members join over a minute. What happens until [Config.WarmUp] has passed
 //     is warm-up; its messages are counted, its deliveries are not.
 //
-//   - Static and serial warm up for three minutes, and their items are five seconds apart.
+//   - Static and serial warm up for five minutes, and their items are five seconds apart.
 //     With more than 100,000 nodes, of which each simulated second takes seconds, it is two
 //     and a half minutes, and items are half a second apart: heads of several are told at
 //     one time then. [Config.WarmUp] sets another.

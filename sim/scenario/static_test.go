@@ -12,7 +12,7 @@ func TestManyTakeLessTime(t *testing.T) {
 		cfg          Config
 		warmUp, pace time.Duration
 	}{
-		{Config{Nodes: 100_000}, 3 * time.Minute, 5 * time.Second},
+		{Config{Nodes: 100_000}, 5 * time.Minute, 5 * time.Second},
 		{Config{Nodes: 1_000_000}, 150 * time.Second, 500 * time.Millisecond},
 		{Config{Nodes: 1_000_000, WarmUp: 5 * time.Minute}, 5 * time.Minute, 500 * time.Millisecond},
 	} {
