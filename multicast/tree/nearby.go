@@ -22,7 +22,7 @@ import (
 // those around itself. It looks for those who have a quarter as many, and so regions find
 // each other as members do.
 //
-// It costs no message: every second time the near one is asked instead of a lazy link. Who
+// Every second search does without a lazy link for it, and so it costs next to nothing. Who
 // lies about where it is is asked in vain, in no more than those searches; it draws nobody
 // below itself by it, for delays are measured.
 
@@ -30,9 +30,9 @@ import (
 type nearby struct {
 	id     overlay.ID
 	at     Coord
-	way    time.Duration // the round trip, measured if it was ever asked
-	asked  bool
-	weight uint32 // as it was last told; 0: it was not
+	way    time.Duration // the round trip
+	exact  bool          // it was measured; else the coordinates tell it
+	weight uint32        // as it was last told; 0: it was not
 }
 
 const (
@@ -52,7 +52,7 @@ func (n *Node) acquaint(g *group) {
 	var near []nearby
 	for _, id := range n.router.Closest(n.self.Key(), guessFrom) {
 		if d, ok := n.router.RTT(id); ok && d > 0 {
-			near = append(near, nearby{id: id, way: d, asked: true})
+			near = append(near, nearby{id: id, way: d, exact: true})
 		}
 	}
 	slices.SortFunc(near, func(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Compare(a.id, b.id)) })
@@ -69,8 +69,8 @@ func (n *Node) befriend(g *group, id overlay.ID, s *Standing, rtt time.Duration)
 		g.tune.forget(id)
 		return
 	}
-	c := nearby{id: id, at: s.At, way: rtt, asked: rtt > 0, weight: s.Weight}
-	if !c.asked {
+	c := nearby{id: id, at: s.At, way: rtt, exact: rtt > 0, weight: s.Weight}
+	if !c.exact {
 		c.way = n.at.RTT(s.At)
 	}
 	near := g.tune.near
@@ -96,8 +96,8 @@ func (n *Node) befriend(g *group, id overlay.ID, s *Standing, rtt time.Duration)
 // renew takes what is told of one that is known. What was measured stands.
 func (o *nearby) renew(c *nearby) {
 	o.at = c.at
-	if c.asked || !o.asked {
-		o.way, o.asked = c.way, c.asked
+	if c.exact || !o.exact {
+		o.way, o.exact = c.way, c.exact
 	}
 	if c.weight > 0 {
 		o.weight = c.weight
@@ -148,7 +148,7 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 	if !asker.At.Known() {
 		return
 	}
-	light := nearLight * max(asker.Weight, 1)
+	light := nearLight * uint64(max(asker.Weight, 1)) // a liar may say anything
 	for range nearTold {
 		var best overlay.ID
 		var where Coord
@@ -162,7 +162,7 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 			consider(id, n.pairs.find(id).at)
 		}
 		for i := range g.tune.near {
-			if c := &g.tune.near[i]; c.weight <= light && !below(c.weight, asker.Weight) {
+			if c := &g.tune.near[i]; uint64(c.weight) <= light && !below(c.weight, asker.Weight) {
 				consider(c.id, c.at)
 			}
 		}
