@@ -49,15 +49,25 @@ func below(weight, own uint32) bool { return weight > 0 && weight < own/nearRank
 
 // acquaint remembers the nearest of the overlay's connections.
 func (n *Node) acquaint(g *group) {
-	var near []nearby
+	var room [nearMost + 1]nearby
+	near := room[:0]
 	for _, id := range n.router.Closest(n.self.Key(), guessFrom) {
-		if d, ok := n.router.RTT(id); ok && d > 0 {
-			near = append(near, nearby{id: id, way: d, exact: true})
+		d, ok := n.router.RTT(id)
+		if !ok || d <= 0 {
+			continue
+		}
+		c := nearby{id: id, way: d, exact: true}
+		at, _ := slices.BinarySearchFunc(near, c, nearer)
+		if at < nearMost {
+			near = slices.Insert(near, at, c)
+			near = near[:min(len(near), nearMost)]
 		}
 	}
-	slices.SortFunc(near, func(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Compare(a.id, b.id)) })
-	g.tune.near = slices.Clone(near[:min(len(near), nearMost)])
+	g.tune.near = slices.Clone(near)
 }
+
+// nearer orders the nearest first.
+func nearer(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Compare(a.id, b.id)) }
 
 // befriend remembers a member if it is nearer than one of those remembered. rtt was
 // measured; 0: it was not.
@@ -116,7 +126,7 @@ func (n *Node) friend(g *group) (overlay.ID, bool) {
 	own := g.weight()
 	g.tune.near = slices.DeleteFunc(g.tune.near, func(c nearby) bool { return below(c.weight, own) })
 	near := g.tune.near
-	slices.SortStableFunc(near, func(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Compare(a.id, b.id)) })
+	slices.SortStableFunc(near, nearer)
 	first := 0
 	for first < len(near)-1 && n.rng.IntN(nextPart) == 0 {
 		first++
@@ -148,27 +158,28 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 	if !asker.At.Known() {
 		return
 	}
+	var room [nearMost + 16]nearby
+	known := room[:0]
+	add := func(id overlay.ID, there Coord) {
+		if id != to && there.Known() && !slices.Contains(o.Peers, id) {
+			known = append(known, nearby{id: id, at: there, way: there.RTT(asker.At)})
+		}
+	}
+	for _, id := range g.links.lazy {
+		add(id, n.pairs.find(id).at)
+	}
 	light := nearLight * uint64(max(asker.Weight, 1)) // a liar may say anything
-	for range nearTold {
-		var best overlay.ID
-		var where Coord
-		least := never
-		consider := func(id overlay.ID, there Coord) {
-			if way := there.RTT(asker.At); id != to && there.Known() && way < least && !slices.Contains(o.Peers, id) {
-				best, where, least = id, there, way
-			}
+	for i := range g.tune.near {
+		c := &g.tune.near[i]
+		if uint64(c.weight) <= light && !below(c.weight, asker.Weight) {
+			add(c.id, c.at)
 		}
-		for _, id := range g.links.lazy {
-			consider(id, n.pairs.find(id).at)
+	}
+	slices.SortStableFunc(known, func(a, b nearby) int { return cmp.Compare(a.way, b.way) })
+	children := len(o.Peers)
+	for _, c := range known {
+		if named := o.Peers[children:]; len(named) < nearTold && !slices.Contains(named, c.id) {
+			o.Peers, o.Posts = append(o.Peers, c.id), append(o.Posts, Standing{At: c.at})
 		}
-		for i := range g.tune.near {
-			if c := &g.tune.near[i]; uint64(c.weight) <= light && !below(c.weight, asker.Weight) {
-				consider(c.id, c.at)
-			}
-		}
-		if best == "" {
-			return
-		}
-		o.Peers, o.Posts = append(o.Peers, best), append(o.Posts, Standing{At: where})
 	}
 }
