@@ -18,10 +18,14 @@ type bargain struct {
 	depth  int // of this node
 	most   int // the depth limit
 	moving bool
+	credit float64 // what others would gain by the room that the joiner brings
 }
 
 func (n *Node) bargain(g *group, from overlay.ID, m *Message) bargain {
 	rtt := m.RTT
+	if d, ok := n.router.RTT(from); rtt == 0 && ok {
+		rtt = d
+	}
 	if rtt == 0 {
 		rtt = n.at.RTT(m.Self.At)
 	}
@@ -38,6 +42,7 @@ func (n *Node) bargain(g *group, from overlay.ID, m *Message) bargain {
 			b.was = min(b.was, c.stand.Delay+c.stand.At.RTT(m.Self.At)/2+hopCost)
 		}
 	}
+	b.credit = n.demand(g, &b)
 	return b
 }
 
@@ -62,13 +67,18 @@ func (b *bargain) change(c *child, delay time.Duration) float64 {
 	if c.id == b.branch {
 		weight -= min(weight-1, b.self.Weight)
 	}
-	return (float64(b.self.Weight)*float64(b.now-b.was) + float64(weight)*float64(delay-c.stand.Delay)) / float64(time.Microsecond)
+	return (float64(b.self.Weight)*float64(b.now-b.was)+float64(weight)*float64(delay-c.stand.Delay))/float64(time.Microsecond) - b.credit
 }
 
 // fits reports whether a child is not too deep in one of the two places that a joiner
-// makes: below itself, or where it was.
+// makes: below itself, or where it was. For room that many want, a hop too many is borne:
+// the few leaves that are too deep by it find places for themselves.
 func (b *bargain) fits(c *child) (below, there bool) {
-	below = b.depth+2+int(c.stand.Height) <= b.most
+	most := b.most
+	if b.credit > 0 && c.stand.Height > 0 {
+		most++
+	}
+	below = b.depth+2+int(c.stand.Height) <= most
 	there = b.old != "" && c.id != b.branch && b.oldAt.Weight != 0 && c.stand.Height <= b.self.Height
 	return below, there
 }

@@ -135,13 +135,35 @@ func (n *Node) measured(g *group, from overlay.ID, m *Message) {
 	}
 	s.asked = slices.Delete(s.asked, at, at+1)
 	if len(m.Peers) > 0 && len(m.Posts) == len(m.Peers) {
-		if change := s.deal.change(&g.links.children[g.child(from)], m.Posts[0].Delay); change < s.best {
+		c, delay := &g.links.children[g.child(from)], m.Posts[0].Delay
+		if change := s.deal.change(c, delay); change < s.best && !n.strays(g, c, delay) {
 			s.best, s.victim, s.to = change, from, m.Peers
 		}
 	}
 	if len(s.asked) == 0 {
 		n.conclude(g)
 	}
+}
+
+// strays reports whether a child would come to hang plainly badly: those below it must not
+// pay for all that heavier ones gain, however few they are. Nor for what others may gain by
+// a newcomer's room.
+func (n *Node) strays(g *group, c *child, delay time.Duration) bool {
+	if g.links.swap.deal.credit > 0 {
+		return delay > c.stand.Delay+c.stand.Delay/4
+	}
+	return delay > c.stand.Delay && astray(delay, n.topAt(g), c.stand.At)
+}
+
+// topAt is where the top is, as far as this node knows.
+func (n *Node) topAt(g *group) Coord {
+	switch {
+	case g.place.top:
+		return n.at.Coord
+	case len(g.place.stands) > 0:
+		return g.place.stands[0].At
+	}
+	return Coord{}
 }
 
 // conclude answers a joiner that waited for children to measure.

@@ -74,7 +74,8 @@ type links struct {
 	walkAt   time.Duration
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
-	swap     *swap // nil: none is under way
+	swap     *swap  // nil: none is under way
+	wants    []want // who asked in vain while this node was full
 }
 
 type child struct {

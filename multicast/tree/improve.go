@@ -257,11 +257,13 @@ func (n *Node) tooDeep(g *group) bool { return n.overDeep(g) > 0 }
 
 // astray reports whether the way here is much longer than it need be.
 func (n *Node) astray(g *group) bool {
-	if len(g.place.stands) == 0 || !n.at.Known() || !g.place.stands[0].At.Known() {
-		return false
-	}
-	direct := n.at.RTT(g.place.stands[0].At) / 2
-	return n.delay(g) > direct+direct/2+30*time.Millisecond
+	return len(g.place.stands) > 0 && astray(n.delay(g), g.place.stands[0].At, n.at.Coord)
+}
+
+// astray reports whether a delay is much longer than the way from the top need be.
+func astray(delay time.Duration, top, at Coord) bool {
+	direct := top.RTT(at) / 2
+	return top.Known() && at.Known() && delay > direct+direct/2+30*time.Millisecond
 }
 
 // deepest is how deep this node's deepest leaf may come to be by a move: within

@@ -119,22 +119,28 @@ func (t *tune) forget(id overlay.ID) {
 	t.near = slices.DeleteFunc(t.near, func(c nearby) bool { return c.id == id })
 }
 
-// friend picks one of them to ask, in two searches of three the nearest. Where that is the
-// parent or a child this node is well placed, and nobody is asked. Of those with many nodes
-// below, whom all their region remembers, the coin lets only few ask.
+// friend picks one of them to ask, in two searches of three the nearest. What parent and
+// children know comes without asking: they are passed over. Of those with many nodes below,
+// whom all their region remembers, the coin lets only few ask.
 func (n *Node) friend(g *group) (overlay.ID, bool) {
 	own := g.weight()
 	g.tune.near = slices.DeleteFunc(g.tune.near, func(c nearby) bool { return below(c.weight, own) })
-	near := g.tune.near
-	slices.SortStableFunc(near, nearer)
+	slices.SortStableFunc(g.tune.near, nearer)
+	var room [nearMost]*nearby
+	near := room[:0]
+	for i := range g.tune.near {
+		if c := &g.tune.near[i]; !g.near(c.id) {
+			near = append(near, c)
+		}
+	}
 	first := 0
 	for first < len(near)-1 && n.rng.IntN(nextPart) == 0 {
 		first++
 	}
 	for i := range near {
-		c := &near[(first+i)%len(near)]
+		c := near[(first+i)%len(near)]
 		if n.rng.Float64() < n.chance(g, float64(c.weight)) {
-			return c.id, c.id != g.place.parent && g.child(c.id) < 0
+			return c.id, true
 		}
 	}
 	return "", false

@@ -92,8 +92,13 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 	}
 	if n.wouldTake(g, from, m) {
 		o.Flags |= Better
+	} else {
+		n.regret(g, from, m)
 	}
 	if m.Self != nil {
+		if d, ok := n.router.RTT(from); ok {
+			n.learnRTT(from, m.Self.At, d)
+		}
 		var room [childrenUsual]ranked
 		near := n.nearest(g, from, m.Self.At, room[:0])
 		o.Peers = make([]overlay.ID, len(near), len(near)+nearTold)
@@ -243,6 +248,9 @@ func (n *Node) promising(g *group) []overlay.ID {
 // may ask.
 func (n *Node) odds(g *group, c *candidate) float64 {
 	chance := n.coin(g, c.stand, c.depth)
+	if chance < doorMost {
+		chance = max(chance, n.doorOdds(g, c))
+	}
 	if c.named {
 		chance /= namedPart
 	}
