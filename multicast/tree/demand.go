@@ -13,10 +13,10 @@ import (
 // is somebody next door: it has nothing below it and brings fifteen places, a hop away.
 // By its own weight it would never get in. So a full node remembers whom it refused, and
 // what they would gain by the room that a newcomer brings counts for the newcomer.
-
 //
-// Both are hearsay: who lies about what is below it makes a child of a full node go to
-// below a newcomer next door, a hop farther and no more, for as long as it is remembered.
+// That is hearsay: who lies about what is below it can make a child of a full node go to
+// below a newcomer next door, a quarter longer a way at most, for as long as the lie is
+// remembered.
 
 // want is one who asked a full node in vain.
 type want struct {
@@ -92,8 +92,8 @@ func (n *Node) demand(g *group, b *bargain) float64 {
 	return sum
 }
 
-// handy reports whether a joiner is next door: the way over it is hardly longer than the
-// way to the children is in the mean.
+// handy reports whether a joiner is next door: the way over it is longer by no more than
+// a part of what the way to the children takes in the mean.
 func (n *Node) handy(g *group, b *bargain) bool {
 	if !b.self.At.Known() || !n.at.Known() {
 		return false

@@ -78,49 +78,40 @@ func TestRoomNextDoorIsWorthWhatThoseGainThatAskedInVain(t *testing.T) {
 	}
 }
 
+// swaps reports whether "heavy", which joins, is taken if all children that are asked say
+// that they would have such a delay elsewhere.
+func (s *solo) swaps(join tree.Message, delay time.Duration) bool {
+	s.t.Helper()
+	s.receive("heavy", join)
+	ids := asked(s.t, s)
+	if len(ids) == 0 {
+		s.t.Fatal("nobody was asked")
+	}
+	for _, id := range ids {
+		s.receive(id, answer(s, id, delay))
+	}
+	return len(s.sent("heavy", tree.Ack)) > 0
+}
+
 // However much is gained by it, no child is sent where it would hang plainly badly: half as
 // long again as the way from the top need be, and more.
 func TestNoChildPaysForASwapByHangingBadly(t *testing.T) {
-	for _, row := range []struct {
-		delay time.Duration
-		goes  bool
-	}{{60 * time.Millisecond, true}, {120 * time.Millisecond, false}} {
-		s, c := full(t, 1, 0)
-		c.rtts["heavy"] = 80 * time.Millisecond
-		s.receive("heavy", better(100))
-		ids := asked(t, s)
-		if len(ids) == 0 {
-			t.Fatal("nobody was asked")
-		}
-		for _, id := range ids {
-			s.receive(id, answer(s, id, row.delay))
-		}
-		if taken := len(s.sent("heavy", tree.Ack)) > 0; taken != row.goes {
-			t.Errorf("a child 40 ms from the top that would be %v from it by the tree: swapped: %v", row.delay, taken)
+	for delay, goes := range map[time.Duration]bool{60 * time.Millisecond: true, 120 * time.Millisecond: false} {
+		s, _ := full(t, 1, 0)
+		if s.swaps(better(100), delay) != goes {
+			t.Errorf("a child 40 ms from the top that would be %v from it by the tree: swapped: %v", delay, !goes)
 		}
 	}
 }
 
 // What others may gain by a newcomer's room is no reason to send a child far away.
 func TestNoChildGoesFarForTheRoomThatANewcomerBrings(t *testing.T) {
-	for _, row := range []struct {
-		delay time.Duration
-		goes  bool
-	}{{55 * time.Millisecond, true}, {70 * time.Millisecond, false}} {
-		s, c := wanted(t, 12, 2)
-		c.rtts["heavy"] = 2 * time.Millisecond
-		m := better(1)
-		m.Self.Room, m.RTT = 15, 2*time.Millisecond
-		s.receive("heavy", m)
-		ids := asked(t, s)
-		if len(ids) == 0 {
-			t.Fatal("nobody was asked")
-		}
-		for _, id := range ids {
-			s.receive(id, answer(s, id, row.delay))
-		}
-		if taken := len(s.sent("heavy", tree.Ack)) > 0; taken != row.goes {
-			t.Errorf("a child at 50 ms that would be at %v: swapped: %v", row.delay, taken)
+	for delay, goes := range map[time.Duration]bool{55 * time.Millisecond: true, 70 * time.Millisecond: false} {
+		s, _ := wanted(t, 12, 2)
+		join := better(1)
+		join.Self.Room, join.RTT = 15, 2*time.Millisecond
+		if s.swaps(join, delay) != goes {
+			t.Errorf("a child at 50 ms that would be at %v: swapped: %v", delay, !goes)
 		}
 	}
 }

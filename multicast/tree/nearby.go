@@ -164,7 +164,7 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 	if !asker.At.Known() {
 		return
 	}
-	var room [nearMost + 16]nearby
+	var room [neighboursUsual]nearby
 	known := room[:0]
 	add := func(id overlay.ID, there Coord) {
 		if id != to && there.Known() && !slices.Contains(o.Peers, id) {
