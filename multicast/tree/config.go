@@ -58,8 +58,8 @@ const (
 	retryTo      = 20 * time.Second
 	walkFrom     = 500 * time.Millisecond // a member short of lazy links sends a walk; doubles up to
 	walkTo       = 16 * time.Minute
-	walkFew      = 30 * time.Second // but to no more than this with fewer lazy links than
-	fewLazy      = 3
+	walkFew      = 30 * time.Second        // but to no more than this with fewer than it seeks at once
+	walkLater    = 30 * time.Second        // and no sooner than after this with more
 	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour,
 	tellShare    = 375 * time.Millisecond  // nor, in the mean, than this for each lazy link there is to a lazy link
 	lazyPart     = 3                       // keep-alives are this much rarer where no edge is watched

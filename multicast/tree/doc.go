@@ -77,7 +77,8 @@
 // A keep-alive per pair of nodes, whatever the number of groups they share,
 // and only while nothing else is heard, finds silent deaths; data that nobody
 // acknowledges by telling its head makes it come at once. Every member has a
-// few lazy links to random members. They are told heads, not payload: a gap or
+// few lazy links to random members, half of which it seeks at once: others bring it the
+// rest, mostly. They are told heads, not payload: a gap or
 // a silent parent shows at the next item, and what is missing is pulled from
 // the parent, lazy links, children and the nodes near the root, in this order.
 // Only when none of them has it is the application told to use HTTP, at once for

@@ -22,7 +22,7 @@ func (n *Node) sample(ids []overlay.ID) []overlay.ID {
 // has some at once, before its own walks end somewhere.
 func (n *Node) meet(g *group, ids []overlay.ID) {
 	for _, id := range ids {
-		if id != n.self && g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < n.cfg.Lazy {
+		if id != n.self && g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < n.lazySoon() {
 			n.send(id, n.linkTo(g))
 		}
 	}
@@ -47,7 +47,7 @@ func (n *Node) walk(g *group) {
 	case len(l.lazy) >= wanted: // so small a tree has no more of them; it may grow
 		l.pause = walkFew
 		return
-	case len(l.lazy) < fewLazy:
+	case len(l.lazy) < n.lazySoon():
 		l.pause = min(2*l.pause, walkFew)
 	default:
 		l.pause = min(2*l.pause, walkTo)
@@ -165,10 +165,7 @@ func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
 func (n *Node) addLazy(g *group, id overlay.ID) {
 	g.links.lazy = append(g.links.lazy, id)
 	n.tie(id, g, lazyDigest(g.id), 0)
-	if len(g.links.lazy) < n.lazyWanted(g) {
-		g.links.pause = walkFrom
-		g.links.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
-	}
+	n.walkSoon(g)
 	n.tell(id, g)
 	n.tellForks(g, id)
 }
@@ -184,7 +181,22 @@ func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
 	g.links.lazy = slices.Delete(g.links.lazy, i, i+1)
 	n.untie(id, g, lazyDigest(g.id), 0)
 	if g.member {
-		g.links.pause = walkFrom
-		g.links.walkAt = n.step.now + n.jitter(walkFrom, 0.5)
+		n.walkSoon(g)
 	}
 }
+
+// walkSoon plans the next walk of a member whose links have changed.
+func (n *Node) walkSoon(g *group) {
+	l := &g.links
+	switch wanted := n.lazyWanted(g); {
+	case len(l.lazy) < min(wanted, n.lazySoon()):
+		l.pause = walkFrom
+		l.walkAt = n.step.now + n.jitter(walkFrom, 0.5)
+	case len(l.lazy) < wanted:
+		l.pause = walkLater
+		l.walkAt = n.step.now + n.jitter(walkLater, 0.5)
+	}
+}
+
+// lazySoon is how many lazy links a member seeks at once.
+func (n *Node) lazySoon() int { return (n.cfg.Lazy + 1) / 2 }

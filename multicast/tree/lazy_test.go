@@ -11,14 +11,17 @@ import (
 	"github.com/feedtree/feedtree/overlay"
 )
 
-// walks lets time pass below a parent that is alive, and counts the walks sent.
+// walks lets time pass among neighbours that are alive, and counts the walks sent.
 func (s *solo) walks(d time.Duration) (n int) {
 	for end := s.now + d; s.now < end; {
 		s.pass(time.Second)
-		pings := s.sent("parent", tree.Ping)
-		n += len(s.sent("parent", tree.Walk))
-		for _, m := range pings {
-			s.pong("parent", m)
+		for _, send := range s.out.Sends {
+			switch send.Msg.Type {
+			case tree.Walk:
+				n++
+			case tree.Ping:
+				s.pong(send.To, send.Msg)
+			}
 		}
 	}
 	return n
@@ -150,5 +153,50 @@ func TestALinkBringsHeads(t *testing.T) {
 		if asked := len(s.sent("member", tree.Pull)) > 0; asked != (seq > 1) {
 			t.Errorf("a member that has %d items was asked for one: %v", seq, asked)
 		}
+	}
+}
+
+// Half of its links a member seeks at once, the others after half a minute: by then others
+// that sought theirs have brought most of them. Who loses one of them is in no hurry either.
+func TestHalfOfTheLinksAreSoughtAtOnce(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: s.one("parent", tree.Join).Edge, Ver: 1,
+		Path: []overlay.ID{"parent"}, Posts: []tree.Standing{{Weight: 1000, At: at(1)}}})
+	for i := range 3 {
+		s.link(overlay.ID(fmt.Sprint("member ", i)))
+	}
+	if n := s.walks(3 * time.Second); n == 0 {
+		t.Error("three links, and no walk within three seconds")
+	}
+	s.link("member 3")
+	if n := s.walks(15 * time.Second); n != 0 {
+		t.Errorf("four links, and %d walks within 15 s", n)
+	}
+	s.link("member 4")
+	s.receive("member 4", tree.Message{Type: tree.Unlink, Group: group})
+	if n := s.walks(15 * time.Second); n != 0 {
+		t.Errorf("one of five links lost, and %d walks within 15 s", n)
+	}
+	if n := s.walks(45 * time.Second); n == 0 {
+		t.Error("four links, and no walk within a minute")
+	}
+	s.receive("member 0", tree.Message{Type: tree.Unlink, Group: group})
+	if n := s.walks(3 * time.Second); n == 0 {
+		t.Error("one of four links lost, and no walk within three seconds")
+	}
+}
+
+// Of the members that a parent names to a newcomer no more are asked than it seeks at once.
+func TestANewcomerMeetsAsManyAsItSeeksAtOnce(t *testing.T) {
+	s := alone(t, tree.Config{Lazy: 4}, &chart{hop: "parent"})
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+	edge := s.one("parent", tree.Join).Edge
+	s.link("member 0")
+	s.link("member 1")
+	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: edge, Ver: 1, Path: []overlay.ID{"parent"},
+		Peers: []overlay.ID{"named 1", "named 2"}, Posts: []tree.Standing{{Weight: 1000, At: at(1)}}})
+	if n := len(s.sent("named 1", tree.Link)) + len(s.sent("named 2", tree.Link)); n > 0 {
+		t.Errorf("it has two links of four, and asked %d for more", n)
 	}
 }

@@ -56,7 +56,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	n.meet(g, m.Peers)
 	if l := &g.links; g.member && (l.walkAt == 0 || l.pause == walkFew) { // without a tree it wanted no links
 		l.pause = walkFrom
-		l.walkAt = n.step.now + n.jitter(tellAfter, 0.5)
+		l.walkAt = n.step.now + n.jitter(walkFrom, 0.5) // those that the parent named have answered by then
 	}
 }
 
