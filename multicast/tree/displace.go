@@ -60,6 +60,9 @@ func (n *Node) displace(g *group, from overlay.ID, m *Message) (takes, waits boo
 	if len(vs) == 0 {
 		return false, false
 	}
+	if g.links.swap != nil {
+		return false, b.moving && n.await(g, from, m, vs[0].change)
+	}
 	s := &swap{by: from, join: *m, deal: b, best: -b.least()}
 	g.links.swap = s
 	if !b.moving {
@@ -81,9 +84,9 @@ func (n *Node) displace(g *group, from overlay.ID, m *Message) (takes, waits boo
 func (n *Node) mayDisplace(g *group, m *Message) bool {
 	own := m.Self
 	switch {
-	case n.spare() == 0 || g.links.swap != nil || !g.place.attached:
+	case n.spare() == 0 || !g.place.attached:
 		return false
-	case len(g.links.children) >= n.cfg.Children || n.held >= n.allChildren():
+	case g.links.swap == nil && (len(g.links.children) >= n.cfg.Children || n.held >= n.allChildren()):
 		return false
 	case own == nil || own.Weight == 0 || m.RTT == 0 && !own.At.Known():
 		return false
@@ -117,7 +120,9 @@ func (n *Node) mightSwap(g *group, from overlay.ID, m *Message) bool {
 	b := n.bargain(g, from, m)
 	for i := range g.links.children {
 		if change, ok := n.estimate(g, &b, &g.links.children[i]); ok && change < b.hope() {
-			return true
+			if g.links.swap == nil || b.moving && g.links.mayWait(change) {
+				return true
+			}
 		}
 	}
 	return false
@@ -180,6 +185,7 @@ func (n *Node) conclude(g *group) {
 		return
 	}
 	g.links.swap = nil
+	n.touch(g)
 	if why != 0 {
 		n.refuse(from, m, why, n.downhill(g, from, m, why))
 		return
@@ -231,6 +237,7 @@ func (n *Node) outOfSwap(g *group, id overlay.ID) {
 		n.touch(g)
 	case s.by == id || s.victim == id:
 		g.links.swap = nil
+		n.touch(g)
 	}
 }
 

@@ -51,7 +51,8 @@
 // one makes room for a joiner if the delays of all concerned, each counted by the nodes
 // below it, add up to less (displace.go). What it costs the child that would go is measured
 // by that child before anybody moves (yield.go): so each swap makes the tree better, and
-// they come to an end. What would help many, and each of them too little, is room: a full
+// they come to an end. It makes one at a time, and the best of those that come meanwhile
+// wait for a moment (await.go). What would help many, and each of them too little, is room: a full
 // node counts for a newcomer next door what those that asked it in vain would gain by its
 // places (demand.go), and so members of the top's own street come to hang below it, and the
 // heavy below those. That is hearsay, and is forgotten within the minute; the child that goes
@@ -60,8 +61,9 @@
 // who has no place, so that what nodes send is even.
 // What is told is hearsay: it proposes whom to ask; round trips are measured, that to
 // the parent again and again. Searches that find nothing become rare, in each group and
-// over all groups of a node. The more nodes are below one, the fewer may ask it: so that a
-// subtree has grown is told below it like a new delay, and above it at once (crowd.go).
+// over all groups of a node; who has many nodes below it, all of which gain, searches twice
+// as often. The more nodes are below one, the fewer may ask it: so that a subtree has grown
+// is told below it like a new delay, and above it at once (crowd.go).
 //
 // # Edges
 //

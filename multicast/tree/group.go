@@ -74,8 +74,9 @@ type links struct {
 	walkAt   time.Duration
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
-	swap     *swap  // nil: none is under way
-	wants    []want // who asked in vain while this node was full
+	swap     *swap      // nil: none is under way
+	awaiting []awaiting // who waits for its end
+	wants    []want     // who asked in vain while this node was full
 }
 
 type child struct {
@@ -197,6 +198,12 @@ func (g *group) when() time.Duration {
 	}
 	if g.links.swap != nil {
 		at = min(at, g.links.swap.until)
+	}
+	for i := range g.links.awaiting {
+		if g.links.swap == nil {
+			return 0
+		}
+		at = min(at, g.links.awaiting[i].until)
 	}
 	if g.tune.y != nil {
 		at = min(at, g.tune.y.until)

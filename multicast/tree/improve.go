@@ -22,6 +22,7 @@ const (
 	gainPart     = 64                   // nor one that gains less than this part of the delay
 	deepCost     = 5 * time.Millisecond // what a hop too many may cost beside a quarter of the delay
 	searchEvery  = 3 * time.Second
+	searchMany   = 16              // nodes below one that searches twice as often
 	searchSlow   = 18              // searches in vain until it looks around every half an hour and no more rarely
 	searchAstray = 4               // the same for a node whose place is plainly bad, until it has been there for long:
 	searchHurry  = 5 * time.Minute // by then there is no room above; until then, a node that hangs too deep does not slow down
@@ -113,14 +114,20 @@ func (n *Node) tuned(g *group, better bool) {
 	}
 	n.step.out.searched(t.s)
 	t.s, t.star = nil, false
-	t.at = n.step.now + n.jitter(pace(t.slow), 0.5)
+	t.at = n.step.now + n.jitter(pace(t.slow, g.weight()), 0.5)
 	n.touch(g)
 }
 
-// pace is the pause between searches: twice as long with every second in vain.
-func pace(slow uint8) time.Duration {
+// pace is the pause between searches: twice as long with every second in vain, and half as
+// long for who has many below it. Those are few, and what they find is found for all of
+// them.
+func pace(slow uint8, weight uint32) time.Duration {
 	const root = 1414 // thousandths of the root of two
-	return searchEvery << (slow / 2) * [...]time.Duration{1000, root}[slow%2] / 1000
+	every := time.Duration(searchEvery)
+	if weight >= searchMany {
+		every = searchEvery / 2
+	}
+	return every << (slow / 2) * [...]time.Duration{1000, root}[slow%2] / 1000
 }
 
 // hurry brings the next search forward when what the parent tells makes this
@@ -143,7 +150,7 @@ func (n *Node) hurry(g *group) {
 	default:
 		return
 	}
-	t.at = min(orNever(t.at), n.step.now+n.jitter(pace(t.slow), 0.5))
+	t.at = min(orNever(t.at), n.step.now+n.jitter(pace(t.slow, g.weight()), 0.5))
 	n.touch(g)
 }
 

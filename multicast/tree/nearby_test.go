@@ -218,7 +218,34 @@ func TestTheHeavyAreAskedByFew(t *testing.T) {
 	}
 }
 
-// A search in vain makes the pause before the next longer by two fifths: eight or so in two
+// Who has many nodes below it pauses half as long between searches as who has few: since each
+// in vain makes the next pause longer, it has made more of them at any time.
+func TestTheHeavySearchMoreOften(t *testing.T) {
+	const runs = 40
+	searches := func(below uint32) (n int) {
+		for seed := range uint64(runs) {
+			s := searching(t, &chart{rtt: 4 * time.Millisecond}, seed, 0, 5*time.Millisecond, 10*time.Millisecond)
+			own := tree.Standing{Delay: 20 * time.Millisecond, Weight: below, At: at(3)}
+			s.receive("child", tree.Message{Type: tree.Join, Group: group, Edge: 1, Flags: tree.Detached, Self: &own})
+			s.link("member")
+			last := time.Duration(-1)
+			for s.now < time.Minute {
+				if len(s.probes(100*time.Millisecond, func(overlay.ID) *tree.Message { return stands(nil) })) > 0 {
+					if s.now-last > 600*time.Millisecond { // else it is the same search
+						n++
+					}
+					last = s.now
+				}
+			}
+		}
+		return n
+	}
+	if few, many := searches(12), searches(18); few < runs || many < few+runs || many > 2*few {
+		t.Errorf("with 18 below it searched %d times, with 12 %d times", many, few)
+	}
+}
+
+// A search in vain makes the pause before the next longer by two fifths: ten or so in two
 // minutes, and after an hour two or three in one.
 func TestSearchesInVainBecomeRare(t *testing.T) {
 	s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 10*time.Millisecond)

@@ -133,6 +133,9 @@ func (n *Node) wakeGroup(g *group) {
 	if s := g.links.swap; s != nil && s.until <= now {
 		n.swapDue(g)
 	}
+	if len(g.links.awaiting) > 0 {
+		n.admit(g)
+	}
 	if y := g.tune.y; y != nil && y.until <= now {
 		n.sayPlaces(g)
 	}

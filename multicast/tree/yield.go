@@ -14,9 +14,9 @@ import (
 // never come to rest.
 
 const (
-	askMost    = 3 // children asked for one joiner
+	askMost    = 2 // children asked for one joiner
 	askWait    = time.Second
-	placesMost = 5 // measured by each: the two that the joiner makes, and siblings with room
+	placesMost = 3 // measured by each: the two that the joiner makes, or siblings with room
 )
 
 // yield is this node measuring where else it could be, because its parent asks.

@@ -1,0 +1,92 @@
+package tree
+
+import (
+	"slices"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// A node makes one swap at a time, and near the top it is busy with one nearly always:
+// most who would serve the tree by coming would be sent away by chance. The best of those
+// that come meanwhile wait for a moment. More swaps at a time were tried: twice as many
+// came about, the tree was no better by it, and cost more. What counts is that the best
+// come, not that many do.
+//
+// Who is best is an estimate from what they say is below them. Who lies about that takes
+// the place of another for a second; whether it comes in is measured as ever.
+
+const (
+	awaitMost = 3
+	awaitFor  = time.Second // of the patience of who waits, which is two
+)
+
+// awaiting is a joiner that waits until the swap under way is over.
+type awaiting struct {
+	from   overlay.ID
+	join   Message
+	change float64 // of the sum of delays if it comes, by estimate
+	until  time.Duration
+}
+
+// worst is who of those that wait would serve the tree least; -1: nobody waits.
+func (l *links) worst() int {
+	worst := -1
+	for i := range l.awaiting {
+		if worst < 0 || l.awaiting[i].change > l.awaiting[worst].change {
+			worst = i
+		}
+	}
+	return worst
+}
+
+// mayWait reports whether a joiner whose coming changes the sum of delays by so much may
+// wait: fewer do, or it serves the tree better than one of them.
+func (l *links) mayWait(change float64) bool {
+	return len(l.awaiting) < awaitMost || change < l.awaiting[l.worst()].change
+}
+
+// await lets a joiner wait, in the place of a worse one if need be.
+func (n *Node) await(g *group, from overlay.ID, m *Message, change float64) bool {
+	l := &g.links
+	l.awaiting = slices.DeleteFunc(l.awaiting, func(a awaiting) bool { return a.from == from })
+	if !l.mayWait(change) {
+		return false
+	}
+	if len(l.awaiting) >= awaitMost {
+		n.dropWaiting(g, l.worst())
+	}
+	l.awaiting = append(l.awaiting, awaiting{from, *m, change, n.step.now + awaitFor})
+	return true
+}
+
+// dropWaiting refuses one that waited.
+func (n *Node) dropWaiting(g *group, i int) {
+	a := g.links.awaiting[i]
+	g.links.awaiting = slices.Delete(g.links.awaiting, i, i+1)
+	n.refuse(a.from, &a.join, Busy, nil)
+}
+
+// admit lets those that wait come, the best first, until another swap is under way.
+// Whose time is over goes.
+func (n *Node) admit(g *group) {
+	l := &g.links
+	for i := 0; i < len(l.awaiting); {
+		if l.awaiting[i].until <= n.step.now {
+			n.dropWaiting(g, i)
+			continue
+		}
+		i++
+	}
+	for l.swap == nil && len(l.awaiting) > 0 {
+		best := 0
+		for i := range l.awaiting {
+			if l.awaiting[i].change < l.awaiting[best].change {
+				best = i
+			}
+		}
+		a := l.awaiting[best]
+		l.awaiting = slices.Delete(l.awaiting, best, best+1)
+		n.onJoin(a.from, &a.join)
+	}
+}
