@@ -29,64 +29,45 @@ type awaiting struct {
 	until  time.Duration
 }
 
-// worst is who of those that wait would serve the tree least; -1: nobody waits.
-func (l *links) worst() int {
-	worst := -1
-	for i := range l.awaiting {
-		if worst < 0 || l.awaiting[i].change > l.awaiting[worst].change {
-			worst = i
-		}
-	}
-	return worst
-}
-
 // mayWait reports whether a joiner whose coming changes the sum of delays by so much may
 // wait: fewer do, or it serves the tree better than one of them.
 func (l *links) mayWait(change float64) bool {
-	return len(l.awaiting) < awaitMost || change < l.awaiting[l.worst()].change
+	return len(l.awaiting) < awaitMost || change < l.awaiting[len(l.awaiting)-1].change
 }
 
-// await lets a joiner wait, in the place of a worse one if need be.
+// await lets a joiner wait, in the place of the worst if need be.
 func (n *Node) await(g *group, from overlay.ID, m *Message, change float64) bool {
 	l := &g.links
 	l.awaiting = slices.DeleteFunc(l.awaiting, func(a awaiting) bool { return a.from == from })
 	if !l.mayWait(change) {
 		return false
 	}
-	if len(l.awaiting) >= awaitMost {
-		n.dropWaiting(g, l.worst())
+	at := slices.IndexFunc(l.awaiting, func(a awaiting) bool { return change < a.change })
+	if at < 0 {
+		at = len(l.awaiting)
 	}
-	l.awaiting = append(l.awaiting, awaiting{from, *m, change, n.step.now + awaitFor})
+	l.awaiting = slices.Insert(l.awaiting, at, awaiting{from, *m, change, n.step.now + awaitFor})
+	if len(l.awaiting) > awaitMost {
+		n.refuse(l.awaiting[awaitMost].from, &l.awaiting[awaitMost].join, Busy, nil)
+		l.awaiting = slices.Delete(l.awaiting, awaitMost, awaitMost+1)
+	}
 	return true
-}
-
-// dropWaiting refuses one that waited.
-func (n *Node) dropWaiting(g *group, i int) {
-	a := g.links.awaiting[i]
-	g.links.awaiting = slices.Delete(g.links.awaiting, i, i+1)
-	n.refuse(a.from, &a.join, Busy, nil)
 }
 
 // admit lets those that wait come, the best first, until another swap is under way.
 // Whose time is over goes.
 func (n *Node) admit(g *group) {
 	l := &g.links
-	for i := 0; i < len(l.awaiting); {
-		if l.awaiting[i].until <= n.step.now {
-			n.dropWaiting(g, i)
-			continue
+	l.awaiting = slices.DeleteFunc(l.awaiting, func(a awaiting) bool {
+		over := a.until <= n.step.now
+		if over {
+			n.refuse(a.from, &a.join, Busy, nil)
 		}
-		i++
-	}
+		return over
+	})
 	for l.swap == nil && len(l.awaiting) > 0 {
-		best := 0
-		for i := range l.awaiting {
-			if l.awaiting[i].change < l.awaiting[best].change {
-				best = i
-			}
-		}
-		a := l.awaiting[best]
-		l.awaiting = slices.Delete(l.awaiting, best, best+1)
+		a := l.awaiting[0]
+		l.awaiting = slices.Delete(l.awaiting, 0, 1)
 		n.onJoin(a.from, &a.join)
 	}
 }

@@ -111,7 +111,9 @@ func TestNobodyWaitsForLong(t *testing.T) {
 	again := better(20)
 	again.Edge = 78
 	s.receive("waits", again)
-	s.receive("alone", func() tree.Message { m := better(20); m.Flags = tree.Detached; return m }())
+	alone := better(20)
+	alone.Flags = tree.Detached
+	s.receive("alone", alone)
 	if r := s.one("alone", tree.Refuse); r.Reason != tree.Full {
 		t.Errorf("one without a parent was refused because %v", r.Reason)
 	}

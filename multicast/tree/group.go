@@ -75,7 +75,7 @@ type links struct {
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
 	swap     *swap      // nil: none is under way
-	awaiting []awaiting // who waits for its end
+	awaiting []awaiting // who waits for its end, the best first
 	wants    []want     // who asked in vain while this node was full
 }
 

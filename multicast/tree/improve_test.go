@@ -34,15 +34,13 @@ func better(weight uint32) tree.Message {
 		Peers: []overlay.ID{"old"}, Posts: []tree.Standing{{Delay: 400 * time.Millisecond, Weight: 40, At: at(200)}}}
 }
 
-// asked lists the children that were asked where else they could be.
-func asked(t *testing.T, s *solo) (ids []overlay.ID) {
+// asked lists the children that were asked where else they could be if "heavy" came.
+func asked(t *testing.T, s *solo) []overlay.ID {
 	t.Helper()
-	for _, send := range s.out.Sends {
-		if m := send.Msg; m.Type == tree.Drop && m.Flags&tree.Confirm != 0 {
-			if m.Reason != tree.Moved || len(m.Peers) == 0 || len(m.Posts) != len(m.Peers) || m.Peers[0] != "heavy" {
-				t.Fatalf("%s was asked %+v", send.To, m)
-			}
-			ids = append(ids, send.To)
+	ids := s.asked()
+	for _, id := range ids {
+		if m := s.one(id, tree.Drop); m.Reason != tree.Moved || len(m.Peers) == 0 || len(m.Posts) != len(m.Peers) || m.Peers[0] != "heavy" {
+			t.Fatalf("%s was asked %+v", id, m)
 		}
 	}
 	return ids

@@ -245,7 +245,7 @@ func TestTheHeavySearchMoreOften(t *testing.T) {
 	}
 }
 
-// A search in vain makes the pause before the next longer by two fifths: ten or so in two
+// A search in vain makes the pause before the next longer by two fifths: eight or so in two
 // minutes, and after an hour two or three in one.
 func TestSearchesInVainBecomeRare(t *testing.T) {
 	s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 10*time.Millisecond)
