@@ -32,7 +32,7 @@ const (
 
 	doorPart   = 5       // next door is who is so many times nearer than others are in the mean,
 	doorSample = 6       // of whom one has to know so many,
-	doorAsks   = 600     // and by this chance, shared by all nodes, it asks there however little is below it,
+	doorAsks   = 3000    // and by this chance, shared by all nodes, it asks there however little is below it,
 	doorMost   = 1. / 16 // at most
 )
 

@@ -43,27 +43,30 @@
 //
 // # Delay
 //
-// Kademlia's hops are random in latency, so the places that routes give are only the first
-// ones. A node tells how it stands: the delay from the top, how many nodes are below it,
-// how much room it has, where it is by its Vivaldi coordinate. Every node looks for a
-// better parent now and then (improve.go), also among members of its own region, to which
-// the nearest of the overlay's connections and those it asks lead it (nearby.go); a full
-// one makes room for a joiner if the delays of all concerned, each counted by the nodes
-// below it, add up to less (displace.go). What it costs the child that would go is measured
-// by that child before anybody moves (yield.go): so each swap makes the tree better, and
-// they come to an end. It makes one at a time, and the best of those that come meanwhile
-// wait for a moment (await.go). What would help many, and each of them too little, is room:
-// a full node counts for a newcomer next door what those that asked it in vain would gain by
-// its places (demand.go), and so members of the top's own street come to hang below it, and
-// the heavy below those. That is hearsay, and is forgotten within the minute; the child that
-// goes loses a hop next door by it. One of its 16 places is kept for such swaps, so that
-// nobody is without a parent while they last. Who serves one group to the full adopts in
-// others only who has no place, so that what nodes send is even.
+// Kademlia's hops are random in latency, so the places that routes give are only the
+// first ones. A node tells how it stands: the delay from the top, how many nodes are
+// below it, how much room it has, where it is by its Vivaldi coordinate. Every node
+// looks for a better parent now and then (improve.go), also among members of its own
+// region, to which the nearest of the overlay's connections and those it asks lead it
+// (nearby.go); a full one makes room for a joiner if the delays of all concerned, each
+// counted by the nodes below it, add up to less (displace.go). What it costs the child
+// that would go is measured by that child before anybody moves (yield.go): so each swap
+// makes the tree better, and they come to an end. It makes one at a time, and the best
+// of those that come meanwhile wait for a moment (await.go). What would help many, and
+// each of them too little, is room: a full node counts for a newcomer next door what
+// those that asked it in vain would gain by its places (demand.go), and so members of
+// the top's own street come to hang below it, and the heavy below those. That is
+// hearsay, and is forgotten within the minute; the child that goes loses a hop next
+// door by it. One of its 16 places is kept for such swaps, so that nobody is without a
+// parent while they last. Who serves one group to the full adopts in others only who
+// has no place, so that what nodes send is even.
 // What is told is hearsay: it proposes whom to ask; round trips are measured, that to
 // the parent again and again. Searches that find nothing become rare, in each group and
-// over all groups of a node; who has many nodes below it, all of which gain, searches twice
-// as often. The more nodes are below one, the fewer may ask it: so that a subtree has grown
-// is told below it like a new delay, and above it at once (crowd.go).
+// over all groups of a node; who has many nodes below it, all of which gain, searches
+// twice as often. The more nodes are below one, the fewer may ask it: so that a subtree
+// has grown is told below it like a new delay, and above it at once (crowd.go). Of whom
+// nobody has said how many that is, nobody is told: a region would ask its best node
+// all at once. Who said no is passed over for a while (asked.go).
 //
 // # Edges
 //

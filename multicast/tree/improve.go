@@ -21,11 +21,13 @@ const (
 	gainLeast    = time.Millisecond     // a move that gains less is not worth it
 	gainPart     = 64                   // nor one that gains less than this part of the delay
 	deepCost     = 5 * time.Millisecond // what a hop too many may cost beside a quarter of the delay
-	searchEvery  = 3 * time.Second
-	searchMany   = 16              // nodes below one that searches twice as often
-	searchSlow   = 18              // searches in vain until it looks around every half an hour and no more rarely
-	searchAstray = 4               // the same for a node whose place is plainly bad, until it has been there for long:
-	searchHurry  = 5 * time.Minute // by then there is no room above; until then, a node that hangs too deep does not slow down
+	searchEvery  = 1500 * time.Millisecond
+	searchFirst  = 3
+	searchSoon   = 200 * time.Millisecond // after a move to a plainly worse place: it was meant for another one
+	searchMany   = 16                     // nodes below one that searches twice as often
+	searchSlow   = 20                     // searches in vain until it looks around every half an hour and no more rarely
+	searchAstray = 6                      // the same for a node whose place is plainly bad, until it has been there for long:
+	searchHurry  = 5 * time.Minute        // by then there is no room above; until then, a node that hangs too deep does not slow down
 	probeRounds  = 3
 	errTrusted   = 500 // a joiner whose coordinate has a larger error is sent where there is room
 	searchWait   = time.Second
@@ -33,9 +35,11 @@ const (
 	probeChance  = 2 // candidates probed by chance, so that estimates do not blind
 	probeBest    = 3 // and the best by estimate
 	tryMoves     = 3
-	coinSlope    = 12
-	roomCounts   = 1 // places that one asked for counts for: all hear of a free node at once
-	namedPart    = 4 // of those that a parent names to all, so many times fewer may ask
+	coinSlope    = 7
+	coinSteep    = 32 // from so many times fewer nodes below on it falls with the square
+	coinSlow     = 12 // searches in vain up to which the coin makes up for the pause
+	roomCounts   = 1  // places that one asked for counts for: all hear of a free node at once
+	namedPart    = 4  // of those that a parent names to all, so many times fewer may ask
 	offerPeers   = 8
 	poolMost     = 96
 	poolUsual    = 40
@@ -43,11 +47,12 @@ const (
 
 // tune is a group's search for a better parent.
 type tune struct {
-	at   time.Duration // the next search, or the end of waiting in this one
-	slow uint8         // searches in a row that found nothing: see pace
-	star bool          // none is planned: the tree was a star
-	s    *search       // the one under way
-	y    *yield        // what the parent asked; nil: nothing
+	at    time.Duration // the next search, or the end of waiting in this one
+	slow  uint8         // searches in a row that found nothing: see pace
+	star  bool          // none is planned: the tree was a star
+	s     *search       // the one under way
+	y     *yield        // what the parent asked; nil: nothing
+	asked asked         // whom the latest searches asked
 
 	near []nearby // the nearest members heard of
 	met  bool     // the overlay's connections were looked through for them
@@ -118,6 +123,14 @@ func (n *Node) tuned(g *group, better bool) {
 	n.touch(g)
 }
 
+// arrived lets who has just joined wait for longer: where many join, the tree is another one
+// by then.
+func (n *Node) arrived(g *group) {
+	t := &g.tune
+	t.slow = searchFirst
+	t.at = n.step.now + n.jitter(pace(t.slow, g.weight()), 0.5)
+}
+
 // pace is the pause between searches: twice as long with every second in vain, and half as
 // long for who has many below it. Those are few, and what they find is found for all of
 // them.
@@ -174,9 +187,9 @@ func (n *Node) tuneDue(g *group) {
 	case n.isStar(g):
 		t.at, t.star = 0, true
 	case !g.place.attached || g.seek.on || len(g.place.stands) == 0:
-		t.at = n.step.now + n.jitter(searchEvery, 0.5)
+		t.at = n.step.now + n.jitter(2*searchEvery, 0.5)
 	case !n.tooDeep(g) && !n.astray(g) && !n.search.take(n.step.now):
-		t.at = n.step.now + n.jitter(searchEvery, 0.5)
+		t.at = n.step.now + n.jitter(2*searchEvery, 0.5)
 	default:
 		n.startSearch(g)
 	}
@@ -201,6 +214,7 @@ func (n *Node) standBack(g *group) {
 func (n *Node) startSearch(g *group) {
 	s := n.step.out.search()
 	g.tune.s = s
+	g.tune.asked.expire(n.step.now)
 	if !g.tune.met {
 		g.tune.met = true
 		n.acquaint(g)

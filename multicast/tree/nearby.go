@@ -177,7 +177,7 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 	light := nearLight * uint64(max(asker.Weight, 1)) // a liar may say anything
 	for i := range g.tune.near {
 		c := &g.tune.near[i]
-		if uint64(c.weight) <= light && !below(c.weight, asker.Weight) {
+		if c.weight > 0 && uint64(c.weight) <= light && !below(c.weight, asker.Weight) {
 			add(c.id, c.at)
 		}
 	}

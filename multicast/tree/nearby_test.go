@@ -69,7 +69,8 @@ func stands(peers []overlay.ID, posts ...tree.Standing) *tree.Message {
 }
 
 // Who is asked names those members that are nearest to who asks: of its lazy links, as they
-// said in keep-alives where they are, and of all that it heard of in searches.
+// said in keep-alives where they are, and of all that it asked: who may have many below it,
+// for all that is known, is not named.
 func TestTheMembersNamedAreNear(t *testing.T) {
 	c := &chart{rtt: time.Millisecond}
 	s := searching(t, c, 1, 0, 10*time.Millisecond)
@@ -107,12 +108,18 @@ func TestTheMembersNamedAreNear(t *testing.T) {
 	if got := named("member 1", 110); slices.Contains(got, "member 1") {
 		t.Errorf("who asks is named %v", got)
 	}
-	s.probes(time.Minute, func(id overlay.ID) *tree.Message {
-		if id == "heard of" {
-			return c.from(12, stands(nil))
+	asked := false
+	for !asked && s.now < time.Hour {
+		if got := named("asker", 12); slices.Contains(got, "heard of") {
+			t.Fatalf("who was only heard of is named: %v", got)
 		}
-		return c.from(90, stands([]overlay.ID{"heard of", "crowded"}, tree.Standing{At: at(12)}, tree.Standing{At: at(11), Weight: 1000, Delay: time.Minute}))
-	})
+		asked = slices.Contains(s.probes(time.Second, func(id overlay.ID) *tree.Message {
+			if id == "heard of" {
+				return c.from(12, stands(nil))
+			}
+			return c.from(90, stands([]overlay.ID{"heard of", "crowded"}, tree.Standing{At: at(12)}, tree.Standing{At: at(11), Weight: 1000, Delay: time.Minute}))
+		}), "heard of")
+	}
 	if got := named("asker", 12); len(got) != told || got[0] != "heard of" || slices.Contains(got, "crowded") {
 		t.Errorf("after a search it names %v", got)
 	}
@@ -196,25 +203,39 @@ func TestWhoIsGoneIsForgotten(t *testing.T) {
 	}
 }
 
-// Who has many nodes below it is near to all of its region: of a few with nobody below,
-// only one in so many asks it.
+// askers counts, of so many nodes with nobody below, those that ask one nearby with so many
+// below it within a time.
+func askers(t *testing.T, runs int, weight uint32, d time.Duration) (n int) {
+	t.Helper()
+	for seed := range uint64(runs) {
+		s := searching(t, &chart{rtt: 20 * time.Millisecond}, seed, 0, 10*time.Millisecond, 20*time.Millisecond)
+		s.link("member")
+		post := tree.Standing{Delay: time.Minute, Weight: weight, At: at(2)} // no place to go to
+		if slices.Contains(s.probes(d, func(overlay.ID) *tree.Message {
+			return stands([]overlay.ID{"near"}, post)
+		}), "near") {
+			n++
+		}
+	}
+	return n
+}
+
+// Who has many nodes below it is near to all of its region: of those with nobody below only
+// one in so many asks it, and from 32 on in the square of as many. Those that search more
+// and more rarely ask it all the same in the end.
 func TestTheHeavyAreAskedByFew(t *testing.T) {
 	const runs = 400
-	count := func(weight uint32) (asked int) {
-		for seed := range uint64(runs) {
-			s := searching(t, &chart{rtt: 20 * time.Millisecond}, seed, 0, 10*time.Millisecond, 20*time.Millisecond)
-			s.link("member")
-			post := tree.Standing{Delay: time.Minute, Weight: weight, At: at(2)} // no place to go to
-			if slices.Contains(s.probes(3*time.Minute, func(id overlay.ID) *tree.Message {
-				return stands([]overlay.ID{"near"}, post)
-			}), "near") {
-				asked++
-			}
-		}
-		return asked
+	light, heavy := askers(t, runs, 2, 3*time.Minute), askers(t, runs, 160, 3*time.Minute)
+	if light < runs/4 || heavy == 0 || heavy > light/4 {
+		t.Errorf("of %d nodes one with nobody below was asked by %d, one with 160 by %d", runs, light, heavy)
 	}
-	if light, heavy := count(2), count(1600); light < runs/4 || heavy == 0 || heavy > light/4 {
-		t.Errorf("of %d nodes one with nobody below was asked by %d, one with 1,600 by %d", runs, light, heavy)
+	one, four := askers(t, runs, 80, time.Minute), askers(t, runs, 320, time.Minute)
+	if one < 8 || four > one/8 {
+		t.Errorf("one with 80 below was asked by %d, one with four times as many by %d", one, four)
+	}
+	late, all := askers(t, runs, 160, 30*time.Minute), askers(t, runs, 2, 30*time.Minute)
+	if late < 2*heavy || late < all/4 {
+		t.Errorf("within half an hour one with 160 below was asked by %d, within three minutes by %d; one with nobody below by %d", late, heavy, all)
 	}
 }
 

@@ -27,6 +27,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 		return
 	}
 	edge, better, rtt := s.edge, s.better, n.rtt(from, s.asked)
+	moving, was := s.moving, n.delay(g)
 	g.seek = seek{}
 	n.leaveParent(g)
 	if i := g.child(from); i >= 0 {
@@ -46,6 +47,12 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	n.announce(g)
 	n.attachedNotice(g)
 	n.tuned(g, better)
+	switch {
+	case !moving:
+		n.arrived(g)
+	case n.delay(g) > was+was/4: // the place was meant for another one
+		g.tune.at = n.step.now + n.jitter(searchSoon, 0.5)
+	}
 	n.learn(g, from, m.Heads, reorderWait)
 	n.tellForks(g, from)
 	for _, l := range g.lines {

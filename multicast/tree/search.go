@@ -77,6 +77,7 @@ func (n *Node) probe(g *group, ids []overlay.ID) {
 		n.sayWhy(g, id, m)
 		n.send(id, m)
 		s.out = append(s.out, probe{id, n.step.now})
+		g.tune.asked.add(id, n.step.now)
 	}
 	g.tune.at = n.step.now + searchWait
 	n.touch(g)
@@ -224,7 +225,7 @@ func (n *Node) promising(g *group) []overlay.ID {
 	for i := range s.pool {
 		c := &s.pool[i]
 		pays := !c.lost && c.rtt == 0 && c.id != g.place.parent && n.through(c) < limit &&
-			c.depth+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0
+			c.depth+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0 && !g.tune.asked.has(c.id)
 		if pays {
 			if c.lost = n.rng.Float64() >= n.odds(g, c); !c.lost {
 				cs = append(cs, c)
@@ -268,7 +269,11 @@ func (n *Node) coin(g *group, c Standing, depth int) float64 {
 	return n.chance(g, weight) * float64(1+min(c.Room, roomCounts))
 }
 
-// chance is the coin's for one without room that has so many nodes below it.
+// chance is the coin's for one without room that has so many nodes below it. Who searches
+// half as often may ask twice as many: so the heavy are asked as often later on, and in the
+// end everybody has asked all that seem better.
 func (n *Node) chance(g *group, weight float64) float64 {
-	return coinSlope * float64(g.weight()) / max(weight, 1)
+	part := float64(g.weight()) / max(weight, 1)
+	often := float64(int(1) << (min(g.tune.slow, coinSlow) / 2))
+	return coinSlope * part * min(coinSteep*part, 1) * often
 }

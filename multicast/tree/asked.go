@@ -1,0 +1,48 @@
+package tree
+
+import (
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// What a search hears of are mostly those that the last one heard of, and of them the same
+// seem best: half of all probes went to somebody who had said no within the last 40 s. So
+// the latest that were asked are passed over while one search follows the other, and others
+// get their turn.
+
+const (
+	askedMost = 16
+	askedFor  = 30 * time.Second // without a search; by then things may have changed
+)
+
+// asked is whom the latest searches asked, by their short. One in some hundred millions is
+// taken for another, and passed over.
+type asked struct {
+	ids  [askedMost]uint32
+	next uint8
+	last time.Duration
+}
+
+func (a *asked) add(id overlay.ID, now time.Duration) {
+	a.ids[a.next%askedMost] = short(id)
+	a.next++
+	a.last = now
+}
+
+func (a *asked) has(id overlay.ID) bool {
+	want := short(id)
+	for _, s := range a.ids {
+		if s == want {
+			return true
+		}
+	}
+	return false
+}
+
+// expire forgets all of them if nobody was asked for a while.
+func (a *asked) expire(now time.Duration) {
+	if now-a.last > askedFor {
+		*a = asked{}
+	}
+}
