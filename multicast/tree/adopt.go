@@ -71,6 +71,8 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		return 0
 	case len(g.links.children) >= n.cfg.Children-n.spare() || n.held >= n.allChildren():
 		return Full
+	case n.keeps(g, m):
+		return Full
 	case m.Flags&Better != 0 && n.held >= n.fairChildren():
 		return Full // it has a place; this node has work enough
 	}
@@ -110,6 +112,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 		n.cutChild(g, i)
 	}
 	n.dropLazy(g, from, true)
+	g.links.filled(m)
 	g.place.sent++
 	c := child{id: from, edge: m.Edge, ver: g.place.sent, since: n.step.now}
 	if m.Self != nil {
@@ -123,6 +126,9 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 		Path: n.pathDown(g), Posts: n.standsDown(g), Heads: g.heads(), Peers: n.sample(g.links.lazy)}
 	if s := g.links.swap; s != nil && s.by == from {
 		ack.Flags |= Confirm
+		if s.vacates() {
+			ack.Reason = Moved
+		}
 	}
 	n.send(from, ack)
 	n.reckon(g)

@@ -25,6 +25,7 @@ type swap struct {
 	to     []overlay.ID // where the victim is sent, best first
 	stage  stage
 	until  time.Duration
+	stayed []overlay.ID // victims that found no place
 }
 
 // stage is how far a swap has come.
@@ -131,6 +132,10 @@ func (n *Node) mightSwap(g *group, from overlay.ID, m *Message) bool {
 // measured takes a child's answer: how it would stand where it could go.
 func (n *Node) measured(g *group, from overlay.ID, m *Message) {
 	s := g.links.swap
+	if s != nil && s.stage == going && s.victim == from && len(m.Peers) == 0 {
+		n.swapDue(g) // it stays
+		return
+	}
 	if s == nil || s.stage != asking {
 		return
 	}
@@ -208,16 +213,22 @@ func (n *Node) confirmed(g *group, newcomer overlay.ID) {
 	n.dismiss(g, i, Moved, s.to...)
 }
 
-// swapDue ends a swap that took too long. A victim that did not find its way is
-// told to look for one without the place it had, and where to.
+// swapDue ends a swap that took too long. Where no child found its way, the last one asked
+// is told to look for one without the place it had, and where to.
 func (n *Node) swapDue(g *group) {
 	s := g.links.swap
 	if s.stage == asking {
 		n.conclude(g)
 		return
 	}
+	cut := n.crowds(g)
+	if cut && n.another(g) {
+		return
+	}
 	g.links.swap = nil
-	if i := g.child(s.victim); i >= 0 && s.stage == going && len(g.links.children) > n.cfg.Children-n.spare() {
+	n.touch(g)
+	if cut {
+		i := g.child(s.victim)
 		n.dismiss(g, i, Full, append(slices.Clone(s.to), n.lightest(g, s.victim)...)...)
 		n.cutChild(g, i)
 	}
@@ -252,7 +263,7 @@ func (n *Node) makeWay(g *group, to []overlay.ID) {
 	if !g.seek.on {
 		n.touch(g)
 		g.tune.s = nil
-		g.seek = seek{on: true, moving: true, routed: true, looked: true, todo: slices.Clone(to)}
+		g.seek = seek{on: true, moving: true, sent: true, routed: true, looked: true, todo: slices.Clone(to)}
 		n.seekNext(g)
 	}
 }

@@ -52,14 +52,16 @@
 // counted by the nodes below it, add up to less (displace.go). What it costs the child
 // that would go is measured by that child before anybody moves (yield.go): so each swap
 // makes the tree better, and they come to an end. It makes one at a time, and the best
-// of those that come meanwhile wait for a moment (await.go). What would help many, and
-// each of them too little, is room: a full node counts for a newcomer next door what
-// those that asked it in vain would gain by its places (demand.go), and so members of
-// the top's own street come to hang below it, and the heavy below those. That is
-// hearsay, and is forgotten within the minute; the child that goes loses a hop next
-// door by it. One of its 16 places is kept for such swaps, so that nobody is without a
-// parent while they last. Who serves one group to the full adopts in others only who
-// has no place, so that what nodes send is even.
+// of those that come meanwhile wait for a moment (await.go). Where the newcomer hung a
+// place is kept for the child that goes (keep.go); one that finds none but a plainly
+// bad one stays, and another goes (stay.go). What would help many, and each of them too
+// little, is room: a full node counts for a newcomer next door what those that asked it
+// in vain would gain by its places (demand.go), and so members of the top's own street
+// come to hang below it, and the heavy below those. That is hearsay, and is forgotten
+// within the minute; the child that goes loses a hop next door by it. One of its 16
+// places is kept for such swaps, so that nobody is without a parent while they last.
+// Who serves one group to the full adopts in others only who has no place, so that what
+// nodes send is even.
 // What is told is hearsay: it proposes whom to ask; round trips are measured, that to
 // the parent again and again. Searches that find nothing become rare, in each group and
 // over all groups of a node; who has many nodes below it, all of which gain, searches

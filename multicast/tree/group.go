@@ -74,9 +74,10 @@ type links struct {
 	walkAt   time.Duration
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
-	swap     *swap      // nil: none is under way
-	awaiting []awaiting // who waits for its end, the best first
-	wants    []want     // who asked in vain while this node was full
+	swap     *swap         // nil: none is under way
+	awaiting []awaiting    // who waits for its end, the best first
+	wants    []want        // who asked in vain while this node was full
+	kept     time.Duration // until then a place is kept for who was sent to it
 }
 
 type child struct {

@@ -16,9 +16,9 @@ type Type uint8
 // belongs to an older attempt is recognised and ignored.
 const (
 	Join   Type = iota + 1 // child → parent: adopt me. Edge, Ver (searches in vain before), Heads (cursor), Flags, Self, RTT, Peers (if moving: the parent left; the receiver's child above it)
-	Ack                    // parent → child: adopted. Edge, Ver, Flags, Path (top first, the parent last), Heads, Peers (members met)
+	Ack                    // parent → child: adopted. Edge, Ver, Flags, Path (top first, the parent last), Heads, Peers (members met), Reason (with Confirm, Moved: who makes room goes to where you are now)
 	Refuse                 // parent → child: not me. Edge, Reason, Peers (try these, best first)
-	Leave                  // child → parent: I am gone. Edge
+	Leave                  // child → parent: I am gone. Edge, Flags (Confirm: somebody was sent to my place)
 	Drop                   // parent → child: you are no child of mine. Edge, Reason, Peers; with Confirm: how would you stand below these? Posts: as they will stand; no Room: not meant, no Weight: it will have a place
 	Path                   // parent → child: my way to the top changed. Edge, Ver, Path (empty: I am detached)
 	Data                   // an event. Event, Via, Hops, Want (receipts wanted), Flags
@@ -35,7 +35,7 @@ const (
 	Held                   // receipt: Peers hold the event of Stamp durably
 	Probe                  // how do you stand, and would you be my parent? As a Join that is Better, without Edge and Heads; without Self: who makes room asks
 	Offer                  // answer to a Probe. Flags (Better: yes), Self, Path, Peers (children near the asker; without a standing: a member to ask next)
-	Load                   // child → parent: how I stand. Edge, Self, RTT; with Confirm, the answer to such a Drop: below Peers, best first, as in Posts
+	Load                   // child → parent: how I stand. Edge, Self, RTT; with Confirm, the answer to such a Drop: below Peers, best first, as in Posts; to a Drop that is Moved, without Peers: I stay, there is no place
 	Crown                  // Peers[0] publishes and is the top: hang below it. Flags, Self (with Rendezvous)
 	Fork                   // the source of Event's stamp said two things there. Event's body is the proof
 )

@@ -25,11 +25,15 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
 		n.seekNext(g)
 		return
+	case s.sent && n.poor(g, m):
+		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
+		n.seekNext(g)
+		return
 	}
 	edge, better, rtt := s.edge, s.better, n.rtt(from, s.asked)
 	moving, was := s.moving, n.delay(g)
 	g.seek = seek{}
-	n.leaveParent(g)
+	n.leaveFor(g, wanted(m))
 	if i := g.child(from); i >= 0 {
 		n.cutChild(g, i)
 	}
@@ -100,9 +104,11 @@ func (n *Node) misleads(parent overlay.ID, path []overlay.ID) bool {
 }
 
 // leaveParent ends the edge to the parent, if there is one, from this side.
-func (n *Node) leaveParent(g *group) {
+func (n *Node) leaveParent(g *group) { n.leaveFor(g, 0) }
+
+func (n *Node) leaveFor(g *group, flags Flags) {
 	if p := g.place; p.parent != "" {
-		n.send(p.parent, &Message{Type: Leave, Group: g.id, Edge: p.edge})
+		n.send(p.parent, &Message{Type: Leave, Flags: flags, Group: g.id, Edge: p.edge})
 		n.untie(p.parent, g, edgeDigest(g.id, p.edge, p.parent), 1)
 		g.place.parent = ""
 	}
@@ -205,6 +211,7 @@ func (n *Node) onPath(g *group, from overlay.ID, m *Message) {
 func (n *Node) onCut(g *group, from overlay.ID, m *Message) {
 	if i := g.child(from); i >= 0 && g.links.children[i].edge == m.Edge {
 		n.cutChild(g, i)
+		n.keepPlace(g, m)
 		n.dropIfIdle(g)
 		return
 	}

@@ -19,6 +19,7 @@ type seek struct {
 	looked  bool // so were a lookup's results
 	alive   bool // somebody who should be the parent answered, but said no
 	better  bool // moving to a better parent, by what was measured
+	sent    bool // the parent asked it to make room
 	target  overlay.ID
 	edge    uint64
 	asked   time.Duration // when the target was
@@ -178,10 +179,13 @@ func (n *Node) seekFailed(g *group) {
 	s := &g.seek
 	switch {
 	case s.moving:
-		better := s.better
+		better, sent := s.better, s.sent
 		g.seek = seek{}
-		if better {
+		switch {
+		case better:
 			n.tuned(g, false)
+		case sent:
+			n.stay(g)
 		}
 	case g.place.top:
 		n.keepTop(g)

@@ -1,0 +1,79 @@
+package tree
+
+import (
+	"math"
+	"slices"
+
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// A child that was asked to make room may find that others have come first wherever it was
+// sent, and on from there it would end far away, with all below it. So it stays, and says
+// so; another child is asked in its stead, at any price now: the newcomer is there, and
+// the place that swaps use is taken. Only where several of them stay one is cut.
+
+const stayMost = 3 // others that are asked, one after the other
+
+// poor reports whether a place to which a child was sent on is plainly worse than the one
+// that its parent wants back.
+func (n *Node) poor(g *group, ack *Message) bool {
+	stands := standsOf(ack)
+	if len(stands) == 0 {
+		return false
+	}
+	own := n.delay(g)
+	delay := stands[len(stands)-1].Delay + n.rtt(g.seek.target, g.seek.asked)/2 + hopCost
+	return delay > own+own/4 && astray(delay, stands[0].At, n.at.Coord)
+}
+
+// stay tells the parent that there is no place to go to.
+func (n *Node) stay(g *group) {
+	own := n.standing(g)
+	n.send(g.place.parent, &Message{Type: Load, Flags: Confirm, Group: g.id, Edge: g.place.edge, Self: &own, RTT: g.place.rtt})
+}
+
+// crowds reports whether a child still has to make room for one that has come.
+func (n *Node) crowds(g *group) bool {
+	s := g.links.swap
+	return s.stage == going && g.child(s.victim) >= 0 && len(g.links.children) > n.cfg.Children-n.spare()
+}
+
+// another asks another child to make room. It reports whether there is one to ask.
+func (n *Node) another(g *group) bool {
+	s := g.links.swap
+	s.stayed = append(s.stayed, s.victim)
+	if len(s.stayed) > stayMost {
+		return false
+	}
+	i, to := n.losesLeast(g, s)
+	if i < 0 {
+		return false
+	}
+	s.victim, s.to, s.until = g.links.children[i].id, []overlay.ID{to}, n.step.now+2*n.cfg.Patience
+	n.dismiss(g, i, Moved, to)
+	n.touch(g)
+	return true
+}
+
+// losesLeast is the child that seems to lose least below a sibling with room, and which one
+// that is; -1: there is none.
+func (n *Node) losesLeast(g *group, s *swap) (victim int, to overlay.ID) {
+	victim, least := -1, math.Inf(1)
+	for i := range g.links.children {
+		c := &g.links.children[i]
+		if c.id == s.by || slices.Contains(s.stayed, c.id) || len(g.place.path)+2+int(c.stand.Height) > n.depthLimit(g) {
+			continue
+		}
+		for j := range g.links.children {
+			o := &g.links.children[j]
+			if j == i || o.stand.Room == 0 {
+				continue
+			}
+			delay := o.stand.Delay + o.stand.At.RTT(c.stand.At)/2 + hopCost
+			if loss := float64(max(c.stand.Weight, 1)) * float64(delay-c.stand.Delay); loss < least {
+				victim, least, to = i, loss, o.id
+			}
+		}
+	}
+	return victim, to
+}

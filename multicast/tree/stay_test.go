@@ -1,0 +1,120 @@
+package tree_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// swapping is a full node that has taken "heavy" in and has just asked a child to make room.
+func swapping(t *testing.T) (s *solo, victim overlay.ID) {
+	t.Helper()
+	s = crowded(t, 40)
+	s.receive("heavy", better(30))
+	for _, id := range asked(t, s) {
+		s.receive(id, answer(s, id, 90*time.Millisecond))
+	}
+	s.tells("heavy", 77, tree.Standing{Delay: 300 * time.Millisecond, Weight: 30, Room: 5, At: at(3)})
+	return s, s.sentAway(t)
+}
+
+// tells says how a child stands.
+func (s *solo) tells(child overlay.ID, edge uint64, own tree.Standing) {
+	s.receive(child, tree.Message{Type: tree.Load, Group: group, Edge: edge, Self: &own})
+}
+
+// sentAway is the child that the last step asked to make room; empty: none.
+func (s *solo) sentAway(t *testing.T) (id overlay.ID) {
+	t.Helper()
+	for _, send := range s.out.Sends {
+		if m := send.Msg; m.Type == tree.Drop && m.Flags == 0 && m.Reason == tree.Moved {
+			if id != "" || len(m.Peers) == 0 {
+				t.Fatalf("%s and %s are to make room, to %v", id, send.To, m.Peers)
+			}
+			id = send.To
+		}
+	}
+	return id
+}
+
+// A child that found no place says so: another one is asked at once, and when that one has
+// gone the swap is over and nobody is cut.
+func TestAnotherMakesRoomForOneThatStays(t *testing.T) {
+	s, victim := swapping(t)
+	if victim == "" {
+		t.Fatal("nobody was asked to make room")
+	}
+	for i := range 14 { // only the last one has room
+		s.tells(overlay.ID(fmt.Sprint("child ", i)), uint64(i+1), tree.Standing{Delay: 50 * time.Millisecond, Weight: 2, At: at(40)})
+	}
+	stays := func(id overlay.ID) tree.Message {
+		m := answer(s, id, 0)
+		m.Peers, m.Posts, m.Self.Room, m.Self.Weight = nil, nil, 0, 2
+		return m
+	}
+	s.receive("child 9", stays("child 9"))
+	if next := s.sentAway(t); next != "" {
+		t.Fatalf("%s was asked because one stays that was not", next)
+	}
+	s.receive(victim, stays(victim))
+	next := s.sentAway(t)
+	if next == "" || next == victim || next == "heavy" {
+		t.Fatalf("in the stead of %s it asked %q", victim, next)
+	}
+	if to := s.one(next, tree.Drop).Peers; to[0] == next || to[0] != "child 14" && to[0] != "heavy" {
+		t.Fatalf("%s was sent to %v, where there is no room", next, to)
+	}
+	s.receive(next, tree.Message{Type: tree.Leave, Group: group, Edge: answer(s, next, 0).Edge})
+	s.pass(20 * time.Second)
+	for _, send := range s.out.Sends {
+		if send.Msg.Type == tree.Drop && send.Msg.Flags == 0 {
+			t.Errorf("%s was told %v", send.To, send.Msg.Reason)
+		}
+	}
+	if st, _ := s.n.Status(group); len(st.Children) != 15 {
+		t.Errorf("%d children in the end, want 15", len(st.Children))
+	}
+}
+
+// Who was asked to make room goes where it is sent, and on from there if that place is
+// taken, but nowhere where it would hang plainly badly: then it stays and tells its parent.
+func TestWhoFindsNoPlaceStays(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		delay  time.Duration // of the place found, 2 ms away; the node's own is 42 ms
+		refuse bool
+		stays  bool
+	}{
+		{"the place meant", 45 * time.Millisecond, false, false},
+		{"a little worse", 48 * time.Millisecond, false, false},
+		{"plainly bad", 120 * time.Millisecond, false, true},
+		{"taken", 45 * time.Millisecond, true, true},
+	} {
+		s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
+		edge := edgeOf(s)
+		s.receive("parent", tree.Message{Type: tree.Drop, Group: group, Edge: edge, Reason: tree.Moved, Peers: []overlay.ID{"there"}})
+		join := s.one("there", tree.Join).Edge
+		if row.refuse {
+			s.receive("there", tree.Message{Type: tree.Refuse, Group: group, Edge: join, Reason: tree.Full})
+		} else {
+			s.receive("there", tree.Message{Type: tree.Ack, Group: group, Edge: join, Ver: 1, Path: []overlay.ID{"above 0", "there"},
+				Posts: []tree.Standing{{Weight: 4096, At: at(0)}, {Delay: row.delay, Weight: 16, At: at(2)}}})
+		}
+		st, _ := s.n.Status(group)
+		if stays := st.Parent == "parent"; stays != row.stays || st.Parent == "" {
+			t.Fatalf("%s: its parent is %s", row.name, st.Parent)
+		}
+		if !row.stays {
+			continue
+		}
+		if m := s.one("parent", tree.Load); m.Flags&tree.Confirm == 0 || m.Edge != edge || len(m.Peers) > 0 {
+			t.Errorf("%s: it told its parent %+v", row.name, m)
+		}
+		if left := len(s.sent("there", tree.Leave)) > 0; left == row.refuse {
+			t.Errorf("%s: it left who would have taken it: %v", row.name, left)
+		}
+	}
+}
