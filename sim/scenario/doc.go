@@ -19,10 +19,11 @@
 //   - Members join over a minute. What happens until [Config.WarmUp] has passed
 //     is warm-up; its messages are counted, its deliveries are not.
 //
-//   - Static and serial warm up for five minutes, and their items are five seconds apart.
-//     With more than 100,000 nodes, of which each simulated second takes seconds, it is two
-//     and a half minutes, and items are half a second apart: heads of several are told at
-//     one time then. [Config.WarmUp] sets another.
+//   - Static and serial warm up for two and a half minutes, and their items are five
+//     seconds apart. With more than 100,000 nodes, of which each simulated second takes
+//     seconds, they are half a second apart: heads of several are told at one time then.
+//     [Config.WarmUp] sets another time: rounds and messages until the tree is within 5 %
+//     of what it ends at are more the longer it goes on.
 //
 //   - An item is due at every member, the publisher apart, that is up when the
 //     item is published and up a minute later, connected or not. Coverage is the

@@ -62,11 +62,9 @@ type Scenario struct {
 	Targets func(Config) []Target
 
 	warmUp time.Duration
-	// warmUpMany is the same with more than many nodes; 0: there is no other.
-	warmUpMany time.Duration
-	span       time.Duration
-	memory     func(Config) uint64 // bytes it takes, as measured
-	play       func(*run) error
+	span   time.Duration
+	memory func(Config) uint64 // bytes it takes, as measured
+	play   func(*run) error
 }
 
 // All lists the scenarios.
@@ -126,9 +124,6 @@ func (s Scenario) check(cfg *Config) error {
 	}
 	if cfg.WarmUp == 0 {
 		cfg.WarmUp = s.warmUp
-		if cfg.Nodes > many && s.warmUpMany > 0 {
-			cfg.WarmUp = s.warmUpMany
-		}
 	}
 	if cfg.WarmUp < joining || cfg.WarmUp > longestWarmUp {
 		return fmt.Errorf("a warm-up of %v: it takes from %v, in which members join, to %v", cfg.WarmUp, joining, longestWarmUp)

@@ -8,13 +8,13 @@ import (
 
 var static = Scenario{
 	Name: "static", About: "one feed that every node subscribes to, and nobody goes",
-	Nodes: 100_000, Targets: staticTargets, warmUp: 5 * time.Minute, warmUpMany: 150 * time.Second, memory: oneFeed,
+	Nodes: 100_000, Targets: staticTargets, warmUp: 150 * time.Second, memory: oneFeed,
 	play: func(r *run) error { return r.still(nil) },
 }
 
 var serial = Scenario{
 	Name: "serial", About: "the same with 4 KB copies that leave in turn at 20 Mbit/s",
-	Nodes: 100_000, Targets: serialTargets, warmUp: 5 * time.Minute, warmUpMany: 150 * time.Second, memory: oneFeed,
+	Nodes: 100_000, Targets: serialTargets, warmUp: 150 * time.Second, memory: oneFeed,
 	play: func(r *run) error { return r.still(func(c *sim.TreesConfig) { c.Net.Upload = 20_000_000 }) },
 }
 
