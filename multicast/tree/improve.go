@@ -22,8 +22,8 @@ const (
 	gainPart     = 64                   // nor one that gains less than this part of the delay
 	deepCost     = 5 * time.Millisecond // what a hop too many may cost beside a quarter of the delay
 	searchEvery  = 1500 * time.Millisecond
-	searchFirst  = 3
-	searchSoon   = 200 * time.Millisecond // after a move to a plainly worse place: it was meant for another one
+	searchFirst  = 3                      // as if so many had been in vain, for who has just joined
+	searchSoon   = 200 * time.Millisecond // after a move to a plainly worse place
 	searchMany   = 16                     // nodes below one that searches twice as often
 	searchSlow   = 20                     // searches in vain until it looks around every half an hour and no more rarely
 	searchAstray = 6                      // the same for a node whose place is plainly bad, until it has been there for long:

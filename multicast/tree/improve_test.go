@@ -374,20 +374,7 @@ func TestWhoHangsTooDeepDoesNotAskForEverAtTheSamePace(t *testing.T) {
 		posts = append(posts, tree.Standing{Delay: time.Duration(i) * time.Millisecond, Weight: uint32(20 - 4*i), At: at(int32(i))})
 	}
 	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: s.one("parent", tree.Join).Edge, Ver: 1, Path: path, Posts: posts})
-	probes := func(span time.Duration) (n int) {
-		for end := s.now + span; s.now < end; {
-			s.pass(time.Second)
-			for _, send := range s.out.Sends {
-				switch send.Msg.Type {
-				case tree.Probe:
-					n++
-				case tree.Ping:
-					s.pong(send.To, send.Msg)
-				}
-			}
-		}
-		return n
-	}
+	probes := func(span time.Duration) int { return s.count(tree.Probe, span) }
 	early := probes(4 * time.Minute)
 	probes(4 * time.Minute)
 	late := probes(4 * time.Minute)

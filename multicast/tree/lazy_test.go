@@ -12,20 +12,7 @@ import (
 )
 
 // walks lets time pass among neighbours that are alive, and counts the walks sent.
-func (s *solo) walks(d time.Duration) (n int) {
-	for end := s.now + d; s.now < end; {
-		s.pass(time.Second)
-		for _, send := range s.out.Sends {
-			switch send.Msg.Type {
-			case tree.Walk:
-				n++
-			case tree.Ping:
-				s.pong(send.To, send.Msg)
-			}
-		}
-	}
-	return n
-}
+func (s *solo) walks(d time.Duration) int { return s.count(tree.Walk, d) }
 
 // In a tree of two there is nobody to link to. When it has grown there is.
 func TestLazyLinksAreSoughtWhenTheTreeGrows(t *testing.T) {

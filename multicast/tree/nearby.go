@@ -159,7 +159,8 @@ func (n *Node) scouts(g *group, ids []overlay.ID) []overlay.ID {
 
 // nameNearby adds to an offer those members that are nearest to who asks, with no standing
 // but where they are: of this node's lazy links, as far as keep-alives and searches told,
-// and of those that it remembers, if they are of the asker's rank.
+// and of those that it remembers, if they are known to be of the asker's rank: by the others
+// a whole region would be led to its best node, which then nobody's coin holds back.
 func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) {
 	if !asker.At.Known() {
 		return

@@ -54,7 +54,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	switch {
 	case !moving:
 		n.arrived(g)
-	case n.delay(g) > was+was/4: // the place was meant for another one
+	case n.delay(g) > was+was/4: // it was sent there
 		g.tune.at = n.step.now + n.jitter(searchSoon, 0.5)
 	}
 	n.learn(g, from, m.Heads, reorderWait)

@@ -98,6 +98,22 @@ func (s *solo) all() (list []string) {
 	return list
 }
 
+// count lets time pass among neighbours that are alive, and counts what is sent of a type.
+func (s *solo) count(what tree.Type, d time.Duration) (n int) {
+	for end := s.now + d; s.now < end; {
+		s.pass(time.Second)
+		for _, send := range s.out.Sends {
+			switch send.Msg.Type {
+			case what:
+				n++
+			case tree.Ping:
+				s.pong(send.To, send.Msg)
+			}
+		}
+	}
+	return n
+}
+
 func (s *solo) noticed(k tree.NoticeKind) []tree.Notice {
 	var ns []tree.Notice
 	for _, n := range s.out.Notices {

@@ -149,9 +149,15 @@ func (n *Node) tellLoad(g *group) {
 	if p.parent == "" {
 		return
 	}
-	p.told = n.standing(g)
-	own := p.told
-	n.send(p.parent, &Message{Type: Load, Group: g.id, Edge: p.edge, Self: &own, RTT: p.rtt})
+	m := n.load(g)
+	p.told = *m.Self
+	n.send(p.parent, m)
+}
+
+// load is how this node stands, for its parent.
+func (n *Node) load(g *group) *Message {
+	own := n.standing(g)
+	return &Message{Type: Load, Group: g.id, Edge: g.place.edge, Self: &own, RTT: g.place.rtt}
 }
 
 // onLoad takes a child's standing. The first one after a displacement says that

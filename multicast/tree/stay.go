@@ -10,7 +10,8 @@ import (
 // A child that was asked to make room may find that others have come first wherever it was
 // sent, and on from there it would end far away, with all below it. So it stays, and says
 // so; another child is asked in its stead, at any price now: the newcomer is there, and
-// the place that swaps use is taken. Only where several of them stay one is cut.
+// the place that swaps use is taken. Only where several of them stay one is cut. Who lies
+// about that keeps the place that it has.
 
 const stayMost = 3 // others that are asked, one after the other
 
@@ -28,8 +29,9 @@ func (n *Node) poor(g *group, ack *Message) bool {
 
 // stay tells the parent that there is no place to go to.
 func (n *Node) stay(g *group) {
-	own := n.standing(g)
-	n.send(g.place.parent, &Message{Type: Load, Flags: Confirm, Group: g.id, Edge: g.place.edge, Self: &own, RTT: g.place.rtt})
+	m := n.load(g)
+	m.Flags = Confirm
+	n.send(g.place.parent, m)
 }
 
 // crowds reports whether a child still has to make room for one that has come.

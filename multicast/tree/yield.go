@@ -95,8 +95,8 @@ func (n *Node) sayPlaces(g *group) {
 		return
 	}
 	slices.SortStableFunc(y.found, func(a, b spot) int { return cmp.Compare(a.delay, b.delay) })
-	own := n.standing(g)
-	m := &Message{Type: Load, Flags: Confirm, Group: g.id, Edge: p.edge, Self: &own, RTT: p.rtt}
+	m := n.load(g)
+	m.Flags = Confirm
 	if !g.seek.on {
 		for _, f := range y.found {
 			m.Peers, m.Posts = append(m.Peers, f.id), append(m.Posts, Standing{Delay: f.delay})
