@@ -22,6 +22,7 @@ const (
 	retryFirst, retryLast = time.Second, time.Minute     // between tries of one bootstrap peer
 	kickFirst, kickLast   = time.Second, 8 * time.Second // between kicks of the DHT
 	lookAfter             = 5 * time.Second              // at a bootstrap peer that is connected
+	foreignAfter          = time.Second                  // a peer connected that has not named our protocol
 	rememberedAtOnce      = 4
 	rememberEvery         = 6 // looks at who is connected, to know them when all are lost
 	enoughPeers           = 8 // in the table: no need of more remembered ones
@@ -73,10 +74,37 @@ func (n *Node) meet(ctx context.Context, info peer.AddrInfo) error {
 	if err := n.dial(ctx, info); err != nil {
 		return err
 	}
-	if !n.member(info.ID) {
+	err := n.awaitMember(ctx, info.ID)
+	if err == errForeign {
 		n.count.inc(refusedNetwork)
+	}
+	if err != nil {
 		_ = n.host.Network().ClosePeer(info.ID)
-		return errForeign
+	}
+	return err
+}
+
+// awaitMember waits until a peer just connected has named our protocol. libp2p takes
+// up new protocols in the background: who started a moment ago may tell the first who
+// connects what it spoke before that, and the rest later.
+func (n *Node) awaitMember(ctx context.Context, p peer.ID) error {
+	sub, err := n.host.EventBus().Subscribe(new(event.EvtPeerProtocolsUpdated), eventbus.Name("feedtree (meet)"))
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	limit := time.NewTimer(foreignAfter)
+	defer limit.Stop()
+	for !n.member(p) {
+		select {
+		case <-sub.Out():
+		case <-limit.C:
+			return errForeign
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-n.ctx.Done():
+			return ErrClosed
+		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/feedtree/feedtree/overlay"
@@ -128,6 +129,22 @@ func TestTwoNetworksDoNotMeet(t *testing.T) {
 		if len(n.Connected()) != 0 || len(n.table.entries()) != 0 || n.Counters()["frames_in"] != 0 {
 			t.Errorf("%v connected, %v in the table", n.Connected(), n.table.entries())
 		}
+	}
+}
+
+// Who has just started may name its protocols one after the other.
+func TestAMemberMayNameItsProtocolLate(t *testing.T) {
+	n, _ := start(t, Config{})
+	late := stranger(t, n)
+	connected := make(chan error)
+	go func() { connected <- n.Connect(t.Context(), late.Addrs()[0].String()+"/p2p/"+late.ID().String()) }()
+	eventually(t, "it names some", func() bool {
+		all, err := n.host.Peerstore().GetProtocols(late.ID())
+		return err == nil && len(all) > 0
+	})
+	late.SetStreamHandler(n.set.treeProtocol(), func(s network.Stream) { _ = s.Reset() })
+	if err := <-connected; err != nil || len(n.Connected()) != 1 {
+		t.Errorf("%v, %d connected", err, len(n.Connected()))
 	}
 }
 
