@@ -44,12 +44,12 @@ func (c Config) withDefaults() Config {
 
 // Times that follow from how networks behave rather than from anybody's wish.
 const (
-	tellAfter    = 150 * time.Millisecond // heads are collected for this long, then told together
-	reorderWait  = 100 * time.Millisecond // a gap may close by itself when messages overtake each other
-	lazyWait     = 500 * time.Millisecond // a head heard from a lazy link may only be ahead of the payload
-	pullWait     = time.Second            // an answer to a pull is due
-	expectWait   = 2 * time.Second        // data sent is acknowledged by heads within this, or the neighbour is pinged
-	rootCheck    = 5 * time.Second        // a new root looks again for somebody closer; doubles up to
+	tellAfter    = 150 * time.Millisecond  // heads are collected for this long, then told together
+	reorderWait  = 100 * time.Millisecond  // a gap may close by itself when messages overtake each other
+	lazyWait     = 500 * time.Millisecond  // a head heard from a lazy link may only be ahead of the payload
+	pullWait     = time.Second             // an answer to a pull is due
+	expectWait   = 2500 * time.Millisecond // data sent is acknowledged by heads within this, or the neighbour is pinged
+	rootCheck    = 5 * time.Second         // a new root looks again for somebody closer; doubles up to
 	rootCheckTo  = time.Minute
 	rootShare    = 16                     // trees; with each so many more, the top looks around that much less often
 	rootTerm     = 3 * time.Minute        // a root below a publisher is root for this long, unless told again
@@ -62,6 +62,7 @@ const (
 	walkLater    = 30 * time.Second        // and no sooner than after this with more
 	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour,
 	tellShare    = 375 * time.Millisecond  // nor, in the mean, than this for each lazy link there is to a lazy link
+	tellWith     = 500 * time.Millisecond  // by so much later, so that it goes out as the next event comes
 	lazyPart     = 3                       // keep-alives are this much rarer where no edge is watched
 	replicateTo  = 8                       // nodes in a tree that needs no copies beside it
 	fewPairs     = 5

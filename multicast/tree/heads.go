@@ -21,12 +21,31 @@ func (n *Node) tell(id overlay.ID, g *group) {
 	}
 	at := n.tells
 	if p.told != 0 {
-		at = max(at, p.told+n.pauseTo(p, g))
+		if again := p.told + n.pauseTo(p, g); again > at {
+			at, p.again = again+tellWith, true
+		}
 	}
 	if p.tellAt == 0 || at < p.tellAt {
 		p.tellAt = at
 	}
 	n.touchPair(p)
+}
+
+// tellBefore tells those who are told again, and wait for it, what there was before the
+// event that comes now. They are awake, since it comes to them too: a message of its own
+// costs both ends more than that costs.
+func (n *Node) tellBefore(g *group, from overlay.ID) {
+	n.tellIfDue(from)
+	for _, id := range g.links.lazy {
+		n.tellIfDue(id)
+	}
+}
+
+func (n *Node) tellIfDue(id overlay.ID) {
+	if p := n.pairs.find(id); p != nil && p.again && p.tellAt-tellWith <= n.step.now {
+		n.touchPair(p)
+		n.tellHeads(p)
+	}
 }
 
 // pauseTo is how long a neighbour is told nothing more of a group while events keep coming.
@@ -41,7 +60,7 @@ func (n *Node) pauseTo(p *pair, g *group) time.Duration {
 }
 
 func (n *Node) tellHeads(p *pair) {
-	p.tellAt = 0
+	p.tellAt, p.again = 0, false
 	unchecked := n.step.now-p.compared > compareEvery*n.cfg.KeepAlive // a busy link sees no keep-alive
 	m := &Message{Type: Heads}
 	for _, g := range p.tell {

@@ -87,8 +87,9 @@ func TestInAStreamLazyLinksAreToldInTurn(t *testing.T) {
 		for range items {
 			seq++
 			s.push("parent", event(seq))
+			along := s.out.Sends
 			s.pass(100 * time.Millisecond)
-			for _, send := range s.out.Sends {
+			for _, send := range append(along, s.out.Sends...) {
 				switch m := send.Msg; {
 				case m.Type == tree.Heads && send.To != "parent":
 					n++
@@ -120,5 +121,46 @@ func TestInAStreamLazyLinksAreToldInTurn(t *testing.T) {
 	}
 	if longest >= 20 {
 		t.Errorf("for %d items nobody was told", longest)
+	}
+}
+
+// A message of its own costs both ends more than the item that comes to both at that
+// moment: who has been told of a stream is told again as an item comes. Where none comes
+// any more, it is not waited for.
+func TestInAStreamHeadsLeaveAsAnItemComes(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.below("parent")
+	s.link("far")
+	var seq uint64
+	along, apart := 0, 0
+	stream := func(items int) {
+		for range items {
+			seq++
+			s.push("parent", event(seq))
+			along += len(s.sent("far", tree.Heads)) + len(s.sent("parent", tree.Heads))
+			s.pass(100 * time.Millisecond)
+			apart += len(s.sent("far", tree.Heads)) + len(s.sent("parent", tree.Heads))
+			for _, ping := range s.sent("far", tree.Ping) {
+				s.pong("far", ping)
+			}
+		}
+	}
+	stream(20)
+	along, apart = 0, 0
+	stream(600)
+	if along < 2*20 || along > 2*60 || apart > 0 {
+		t.Errorf("in a minute %d heads left as an item came and %d between items", along, apart)
+	}
+	s.pass(5 * time.Second)
+	along = 0
+	stream(2)
+	if along > 0 {
+		t.Errorf("after a pause %d heads left as the next item came, and not together", along)
+	}
+	for _, to := range []string{"far", "parent"} {
+		stream(20)
+		if got := s.heads(to); len(got) == 0 {
+			t.Errorf("%s was not told of the last items", to)
+		}
 	}
 }

@@ -29,6 +29,7 @@ type pair struct {
 	doubted  time.Duration // when it was last asked for what it says differently
 	alarm    alarm
 	pings    uint8
+	again    bool // it was told a moment ago, and may wait for the next event
 	touch    bool
 	over     bool // nothing is left in common
 }
