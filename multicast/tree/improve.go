@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -27,7 +28,7 @@ const (
 	searchMany   = 16                     // nodes below one that searches twice as often
 	searchSlow   = 20                     // searches in vain until it looks around every half an hour and no more rarely
 	searchAstray = 6                      // the same for a node whose place is plainly bad, until it has been there for long:
-	searchHurry  = 5 * time.Minute        // by then there is no room above; until then, a node that hangs too deep does not slow down
+	searchHurry  = 5 * time.Minute        // by then, or once a small tree's nodes were all asked, there is no room; until then, who hangs too deep does not slow down
 	probeRounds  = 3
 	errTrusted   = 500 // a joiner whose coordinate has a larger error is sent where there is room
 	searchWait   = time.Second
@@ -49,6 +50,7 @@ const (
 type tune struct {
 	at    time.Duration // the next search, or the end of waiting in this one
 	slow  uint8         // searches in a row that found nothing: see pace
+	vain  uint8         // searches from this place that found nothing
 	star  bool          // none is planned: the tree was a star
 	s     *search       // the one under way
 	y     *yield        // what the parent asked; nil: nothing
@@ -107,12 +109,16 @@ func (n *Node) tuned(g *group, better bool) {
 		n.search.earn(better)
 	case t.s != nil:
 		n.search.vain++
+		t.vain = min(t.vain+1, math.MaxUint8-1)
 	}
+	hurried := n.step.now-g.place.since < searchHurry && int(t.vain)*probeBest < int(g.size())
 	switch {
-	case better || g.place.since == n.step.now || n.tooDeep(g) && n.step.now-g.place.since < searchHurry:
+	case better || g.place.since == n.step.now:
+		t.slow, t.vain = 0, 0
+	case hurried && n.tooDeep(g):
 		t.slow = 0
 	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
-	case n.step.now-g.place.since < searchHurry && (n.tooDeep(g) || n.astray(g)): // soon again
+	case hurried && n.astray(g): // soon again
 		t.slow = min(t.slow+1, searchAstray)
 	default:
 		t.slow = min(t.slow+1, searchSlow)
@@ -291,6 +297,12 @@ func astray(delay time.Duration, top, at Coord) bool {
 // the limit, or less deep than it is.
 func (n *Node) deepest(g *group) int {
 	return max(n.depthLimit(g), len(g.place.path)+int(g.height())-1)
+}
+
+// tooDeepBelow reports whether a move that this node chose would take it, or who is below
+// it, deeper than it reckoned with: who answers may have been sent down meanwhile.
+func (n *Node) tooDeepBelow(g *group, ack *Message) bool {
+	return len(ack.Path)+int(g.height()) > n.deepest(g)
 }
 
 // moveUp asks the best of those measured to be the parent.

@@ -382,3 +382,40 @@ func TestWhoHangsTooDeepDoesNotAskForEverAtTheSamePace(t *testing.T) {
 		t.Errorf("%d probes in the first four minutes, %d in the last", early, late)
 	}
 }
+
+// Who answers a Join may have been sent down since it was probed, and who moves below it
+// would be deeper than the tree may be, with all below. It stays where it is.
+func TestNobodyMovesTooDeep(t *testing.T) {
+	for depth, moves := range map[int]bool{2: true, 3: true, 4: false, 6: false} {
+		s := moving(t) // 256 nodes: three deep
+		ack := ackAt("member", depth, 20*time.Millisecond)
+		ack.Edge = s.one("member", tree.Join).Edge
+		s.receive("member", ack)
+		st, _ := s.n.Status(group)
+		if moved := st.Parent == "member"; moved != moves {
+			t.Errorf("to depth %d: its parent is %q", depth, st.Parent)
+		}
+		if left := s.sent("member", tree.Leave); len(left) != 1 != moves || !moves && left[0].Edge != ack.Edge {
+			t.Errorf("to depth %d: who would have taken it was told %v", depth, left)
+		}
+	}
+}
+
+// Who hangs badly goes on searching every few seconds. Where there is only a handful of
+// nodes to ask, none of them is a better parent after the third time either.
+func TestInASmallTreeAllAreAskedSoon(t *testing.T) {
+	late := func(weight uint32) int {
+		s := alone(t, tree.Config{}, &chart{hop: "parent", rtt: 4 * time.Millisecond})
+		s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+		ack := ackAt("parent", 2, 300*time.Millisecond)
+		ack.Posts[0].Weight = weight
+		ack.Edge = s.one("parent", tree.Join).Edge
+		s.receive("parent", ack)
+		s.link("member")
+		s.probes(3*time.Minute, silent)
+		return len(s.probes(2*time.Minute, silent))
+	}
+	if few, many := late(20), late(256); many < 8 || few > many/2 {
+		t.Errorf("in the fourth and fifth minute %d probes in a tree of 20, %d in one of 256", few, many)
+	}
+}

@@ -49,3 +49,24 @@ func TestWhenTheFirstSearchIs(t *testing.T) {
 		}
 	}
 }
+
+// Who was cut from its parent hangs anywhere, and all below it: it searches at once.
+func TestWhoWasCutSearchesAtOnce(t *testing.T) {
+	for seed := range uint64(20) {
+		for children := range 2 {
+			s := searching(t, &chart{rtt: 4 * time.Millisecond}, seed, 0, 5*time.Millisecond, 40*time.Millisecond)
+			s.link("member")
+			for i := range children {
+				own := tree.Standing{Delay: 50 * time.Millisecond, Weight: 1, Room: 15, At: at(3)}
+				s.receive("child", tree.Message{Type: tree.Join, Group: group, Edge: uint64(i + 1), Flags: tree.Detached, Self: &own})
+			}
+			s.receive("parent", tree.Message{Type: tree.Drop, Group: group, Edge: edgeOf(s), Reason: tree.Full, Peers: []overlay.ID{"there"}})
+			ack := ackAt("there", 2, 80*time.Millisecond)
+			ack.Edge = s.one("there", tree.Join).Edge
+			s.receive("there", ack)
+			if d := s.first(); (d <= 400*time.Millisecond) != (children > 0) {
+				t.Errorf("seed %d: with %d children it searched in %v", seed, children, d)
+			}
+		}
+	}
+}

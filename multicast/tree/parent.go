@@ -25,7 +25,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
 		n.seekNext(g)
 		return
-	case s.sent && n.poor(g, m):
+	case s.sent && n.poor(g, m), s.better && n.tooDeepBelow(g, m):
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
 		n.seekNext(g)
 		return
@@ -52,9 +52,9 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	n.attachedNotice(g)
 	n.tuned(g, better)
 	switch {
-	case !moving:
+	case !moving && len(g.links.children) == 0:
 		n.arrived(g)
-	case n.delay(g) > was+was/4: // it was sent there
+	case n.delay(g) > was+was/4: // it was sent there or had none, and all below it with it
 		g.tune.at = n.step.now + n.jitter(searchSoon, 0.5)
 	}
 	n.learn(g, from, m.Heads, reorderWait)

@@ -85,13 +85,16 @@ func TestWhoFindsNoPlaceStays(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		delay  time.Duration // of the place found, 2 ms away; the node's own is 42 ms
+		depth  int           // of that place; the tree may be four deep
 		refuse bool
 		stays  bool
 	}{
-		{"the place meant", 45 * time.Millisecond, false, false},
-		{"a little worse", 48 * time.Millisecond, false, false},
-		{"plainly bad", 120 * time.Millisecond, false, true},
-		{"taken", 45 * time.Millisecond, true, true},
+		{"the place meant", 45 * time.Millisecond, 2, false, false},
+		{"a little worse", 48 * time.Millisecond, 2, false, false},
+		{"a hop too deep", 45 * time.Millisecond, 5, false, false},
+		{"two hops too deep", 45 * time.Millisecond, 6, false, true},
+		{"plainly bad", 120 * time.Millisecond, 2, false, true},
+		{"taken", 45 * time.Millisecond, 2, true, true},
 	} {
 		s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
 		edge := edgeOf(s)
@@ -100,8 +103,9 @@ func TestWhoFindsNoPlaceStays(t *testing.T) {
 		if row.refuse {
 			s.receive("there", tree.Message{Type: tree.Refuse, Group: group, Edge: join, Reason: tree.Full})
 		} else {
-			s.receive("there", tree.Message{Type: tree.Ack, Group: group, Edge: join, Ver: 1, Path: []overlay.ID{"above 0", "there"},
-				Posts: []tree.Standing{{Weight: 4096, At: at(0)}, {Delay: row.delay, Weight: 16, At: at(2)}}})
+			ack := ackAt("there", row.depth, row.delay)
+			ack.Edge = join
+			s.receive("there", ack)
 		}
 		st, _ := s.n.Status(group)
 		if stays := st.Parent == "parent"; stays != row.stays || st.Parent == "" {
@@ -117,4 +121,15 @@ func TestWhoFindsNoPlaceStays(t *testing.T) {
 			t.Errorf("%s: it left who would have taken it: %v", row.name, left)
 		}
 	}
+}
+
+// ackAt is the Ack of a parent that hangs so deep that who joins it comes to a depth.
+func ackAt(parent overlay.ID, depth int, delay time.Duration) tree.Message {
+	m := tree.Message{Type: tree.Ack, Group: group, Ver: 1}
+	for i := range depth {
+		m.Path = append(m.Path, overlay.ID(fmt.Sprint("above ", i)))
+		m.Posts = append(m.Posts, tree.Standing{Weight: 256 >> i, At: at(0)})
+	}
+	m.Path[depth-1], m.Posts[depth-1] = parent, tree.Standing{Delay: delay, Weight: 16, At: at(2)}
+	return m
 }
