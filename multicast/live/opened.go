@@ -11,8 +11,8 @@ import (
 // What the cache of verified envelopes may hold. The same event comes from
 // several neighbours within seconds, so little is enough.
 const (
-	maxOpened      = 1024
-	maxOpenedBytes = 8 << 20
+	maxOpened      = 256
+	maxOpenedBytes = 1 << 20
 )
 
 // opened remembers envelopes that verified, by the hash of all their bytes:

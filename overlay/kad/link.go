@@ -16,6 +16,7 @@ import (
 const (
 	batchFrames = 32       // frames written at once
 	batchBytes  = 32 << 10 // and their bytes, unless it is one frame
+	readAhead   = 1 << 10  // kept for each neighbour: heads and the like; what is longer is read to where it stays
 
 	queueFrames = 256     // frames that may wait for one neighbour
 	queueBytes  = 8 << 20 // and their bytes
@@ -226,7 +227,7 @@ func (n *Node) refuse(p peer.ID, err error) {
 // read hands over the frames of s while it is the link's.
 func (n *Node) read(l *link, s network.Stream) error {
 	from := overlay.ID(l.peer)
-	r := bufio.NewReaderSize(s, 4096)
+	r := bufio.NewReaderSize(s, readAhead)
 	for {
 		length, err := readLength(r)
 		if err != nil {
