@@ -62,7 +62,8 @@ const (
 	walkLater    = 30 * time.Second        // and no sooner than after this with more
 	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour,
 	tellShare    = 375 * time.Millisecond  // nor, in the mean, than this for each lazy link there is to a lazy link
-	tellWith     = 500 * time.Millisecond  // by so much later, so that it goes out as the next event comes
+	tellWith     = 500 * time.Millisecond  // by so much later, so that it goes out after the next event,
+	tellSoon     = 15 * time.Millisecond   // once that has gone on
 	lazyPart     = 3                       // keep-alives are this much rarer where no edge is watched
 	replicateTo  = 8                       // nodes in a tree that needs no copies beside it
 	fewPairs     = 5

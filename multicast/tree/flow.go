@@ -165,7 +165,6 @@ func (n *Node) takeEvent(g *group, l *line, ev *multicast.Event, a arrival) bool
 		n.again(g, l, ev, a)
 		return false
 	}
-	n.tellBefore(g, a.from)
 	n.raise(g, l, s.Seq)
 	l.accept(s.Seq)
 	l.note(ev)

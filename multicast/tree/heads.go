@@ -10,12 +10,26 @@ import (
 
 // tell plans to tell a neighbour a group's heads, together with those of other
 // groups that move at the same time.
+//
+// Who is told again and waits for it is told soon: mostly an event has come, and comes to
+// the neighbour too. A message at another time would wake both ends once more, and at the
+// same time it would keep the event waiting.
 func (n *Node) tell(id overlay.ID, g *group) {
 	p := n.pairs.find(id)
-	if p == nil || slices.Contains(p.tell, g) {
+	if p == nil {
 		return
 	}
-	p.tell = append(p.tell, g)
+	n.touchPair(p)
+	if !slices.Contains(p.tell, g) {
+		p.tell = append(p.tell, g)
+		n.planTell(p, g)
+	}
+	if p.again && p.tellAt-tellWith <= n.step.now {
+		p.tellAt, p.again = min(p.tellAt, n.step.now+tellSoon), false
+	}
+}
+
+func (n *Node) planTell(p *pair, g *group) {
 	if n.tells <= n.step.now { // all neighbours at one time: the node wakes once for them
 		n.tells = n.step.now + n.jitter(tellAfter, 0.3)
 	}
@@ -27,24 +41,6 @@ func (n *Node) tell(id overlay.ID, g *group) {
 	}
 	if p.tellAt == 0 || at < p.tellAt {
 		p.tellAt = at
-	}
-	n.touchPair(p)
-}
-
-// tellBefore tells those who are told again, and wait for it, what there was before the
-// event that comes now. They are awake, since it comes to them too: a message of its own
-// costs both ends more than that costs.
-func (n *Node) tellBefore(g *group, from overlay.ID) {
-	n.tellIfDue(from)
-	for _, id := range g.links.lazy {
-		n.tellIfDue(id)
-	}
-}
-
-func (n *Node) tellIfDue(id overlay.ID) {
-	if p := n.pairs.find(id); p != nil && p.again && p.tellAt-tellWith <= n.step.now {
-		n.touchPair(p)
-		n.tellHeads(p)
 	}
 }
 
