@@ -87,9 +87,8 @@ func TestInAStreamLazyLinksAreToldInTurn(t *testing.T) {
 		for range items {
 			seq++
 			s.push("parent", event(seq))
-			along := s.out.Sends
 			s.pass(100 * time.Millisecond)
-			for _, send := range append(along, s.out.Sends...) {
+			for _, send := range s.out.Sends {
 				switch m := send.Msg; {
 				case m.Type == tree.Heads && send.To != "parent":
 					n++

@@ -18,12 +18,12 @@ const stayMost = 3 // others that are asked, one after the other
 // poor reports whether a place to which a child was sent on is plainly worse than the one
 // that its parent wants back, or deeper than by the hop that may be borne.
 func (n *Node) poor(g *group, ack *Message) bool {
+	if len(ack.Path)+int(g.height()) > n.depthLimit(g)+1 {
+		return true
+	}
 	stands := standsOf(ack)
 	if len(stands) == 0 {
 		return false
-	}
-	if len(ack.Path)+int(g.height()) > n.depthLimit(g)+1 {
-		return true
 	}
 	own := n.delay(g)
 	delay := stands[len(stands)-1].Delay + n.rtt(g.seek.target, g.seek.asked)/2 + hopCost
