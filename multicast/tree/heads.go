@@ -25,7 +25,7 @@ func (n *Node) tell(id overlay.ID, g *group) {
 		n.planTell(p, g)
 	}
 	if p.again && p.tellAt-tellWith <= n.step.now {
-		p.tellAt, p.again = min(p.tellAt, n.step.now+tellSoon), false
+		p.tellAt = min(p.tellAt, n.step.now+tellSoon)
 	}
 }
 

@@ -402,9 +402,9 @@ func TestNobodyMovesTooDeep(t *testing.T) {
 }
 
 // Who hangs badly goes on searching every few seconds. Where there is only a handful of
-// nodes to ask, none of them is a better parent after the third time either.
+// nodes to ask, none of them is a better parent after the third time either. At another place it begins anew.
 func TestInASmallTreeAllAreAskedSoon(t *testing.T) {
-	late := func(weight uint32) int {
+	late := func(weight uint32) (late, moved int) {
 		s := alone(t, tree.Config{}, &chart{hop: "parent", rtt: 4 * time.Millisecond})
 		s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
 		ack := ackAt("parent", 2, 300*time.Millisecond)
@@ -413,9 +413,19 @@ func TestInASmallTreeAllAreAskedSoon(t *testing.T) {
 		s.receive("parent", ack)
 		s.link("member")
 		s.probes(3*time.Minute, silent)
-		return len(s.probes(2*time.Minute, silent))
+		late = len(s.probes(2*time.Minute, silent))
+		s.receive("parent", tree.Message{Type: tree.Drop, Group: group, Edge: edgeOf(s), Reason: tree.Full, Peers: []overlay.ID{"there"}})
+		ack.Path[1], ack.Edge = "there", s.one("there", tree.Join).Edge
+		s.receive("there", ack)
+		s.probes(2*time.Minute, silent)
+		return late, len(s.probes(2*time.Minute, silent))
 	}
-	if few, many := late(20), late(256); many < 8 || few > many/2 {
+	few, _ := late(20)
+	many, _ := late(256)
+	if many < 8 || few > many/2 {
 		t.Errorf("in the fourth and fifth minute %d probes in a tree of 20, %d in one of 256", few, many)
+	}
+	if _, moved := late(60); moved < 8 {
+		t.Errorf("at another place in a tree of 60, %d probes in the third and fourth minute", moved)
 	}
 }

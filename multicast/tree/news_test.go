@@ -157,6 +157,17 @@ func TestInAStreamHeadsFollowAnItem(t *testing.T) {
 	if stream(1); along+soon > 0 {
 		t.Errorf("after a pause %d heads left as the next item came, and not together", along+soon)
 	}
+	// However fast items come, they put nothing off.
+	fast := 0
+	for range 1000 {
+		seq++
+		s.push("parent", event(seq))
+		s.pass(5 * time.Millisecond)
+		fast += len(s.sent("parent", tree.Heads))
+	}
+	if fast < 2 || fast > 5 {
+		t.Errorf("in five seconds of a fast stream the parent was told %d times", fast)
+	}
 	for _, to := range []string{"far", "parent"} {
 		stream(20)
 		if got := s.heads(to); len(got) == 0 {
