@@ -91,7 +91,8 @@
 // Only when none of them has it is the application told to use HTTP, at once for
 // all that has been missing as long. Of many lines only those that moved are told,
 // and all again where keep-alives differ; in a stream each of many lazy links is told
-// in its turn, just after an item.
+// in its turn, just after an item. Where items come several a second neighbours are told
+// seldom: a silent parent shows by silence, and lazy links are asked (stream.go).
 //
 // In a tree of a few nodes the root sends what it has to the nodes nearest to the
 // key after it: one of them is root when it dies. They keep it under a lease and

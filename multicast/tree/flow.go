@@ -62,7 +62,7 @@ func (n *Node) take(g *group, ev *multicast.Event, a arrival) bool {
 	} else if !n.takeEvent(g, l, ev, a) {
 		return false
 	}
-	n.live(l, ev)
+	n.live(l, ev, a)
 	n.credit(g, a)
 	n.hand(g, l, ev, a)
 	n.forward(g, ev, a)
@@ -229,7 +229,10 @@ func (n *Node) raise(g *group, l *line, seq uint64) {
 }
 
 // live notes the sign of life that any new event of a source is.
-func (n *Node) live(l *line, ev *multicast.Event) {
+func (n *Node) live(l *line, ev *multicast.Event, a arrival) {
+	if !ev.Stamp.Heartbeat() {
+		n.comes(l, a)
+	}
 	l.heard, l.ttl = n.step.now, ev.TTL
 	l.overdue = 0
 	if ev.TTL > 0 {
@@ -321,7 +324,11 @@ func (n *Node) push(g *group, to overlay.ID, edge uint64, ev *multicast.Event, a
 		m.Want = a.want
 	}
 	n.send(to, m)
-	n.expect(to, expectWait)
+	within := expectWait
+	if g.streams() {
+		within *= streamRarer
+	}
+	n.expect(to, within)
 }
 
 // publish sends an event of this node's own line to the group.

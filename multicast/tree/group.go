@@ -192,7 +192,7 @@ func (g *group) when() time.Duration {
 	at := min(orNever(g.seek.at), orNever(g.links.walkAt), orNever(g.links.shedAt), orNever(g.lease), orNever(g.duty.check),
 		orNever(g.tune.at), orNever(g.place.loadAt))
 	for _, l := range g.lines {
-		at = min(at, l.recovery.when(), orNever(l.beatAt))
+		at = min(at, l.recovery.when(), orNever(l.beatAt), orNever(l.stream.at))
 		if g.member {
 			at = min(at, orNever(l.overdue))
 		}

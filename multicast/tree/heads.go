@@ -48,11 +48,14 @@ func (n *Node) planTell(p *pair, g *group) {
 // A lazy link hears from as many others meanwhile as this node has: the more there are,
 // the longer, and not from all, nor do all hear, at one time.
 func (n *Node) pauseTo(p *pair, g *group) time.Duration {
-	few := tellEvery - time.Duration(len(g.links.lazy))*tellShare
-	if p.tied(g).near() || few >= 0 {
-		return tellEvery
+	pause := tellEvery
+	if few := tellEvery - time.Duration(len(g.links.lazy))*tellShare; few < 0 && !p.tied(g).near() {
+		pause += time.Duration(n.rng.Int64N(int64(-2 * few)))
 	}
-	return tellEvery + time.Duration(n.rng.Int64N(int64(-2*few)))
+	if g.streams() {
+		pause *= streamRarer
+	}
+	return pause
 }
 
 func (n *Node) tellHeads(p *pair) {

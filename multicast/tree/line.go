@@ -29,6 +29,7 @@ type line struct {
 	own      bool             // this node publishes it
 	old      bool             // it was there before this node joined: what came before is not missed
 	recovery recovery
+	stream   stream
 	ttl      time.Duration
 	heard    time.Duration
 	bits     [window / 64]uint64

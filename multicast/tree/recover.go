@@ -38,6 +38,9 @@ func (n *Node) wakeLine(g *group, l *line) {
 	if due(l.recovery.at, now) {
 		n.recover(g, l)
 	}
+	if due(l.stream.at, now) {
+		n.silent(g, l)
+	}
 	if g.member && due(l.overdue, now) {
 		n.overdue(g, l)
 	}
@@ -169,6 +172,9 @@ func (n *Node) learn(g *group, from overlay.ID, heads []multicast.Stamp, wait ti
 		}
 		r := &l.recovery
 		at := n.step.now + wait
+		if l.stream.asks > 0 { // nothing is on its way
+			at = n.step.now + min(wait, reorderWait)
+		}
 		if r.claimAt != 0 {
 			at = min(at, r.claimAt)
 		}

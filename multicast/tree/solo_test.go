@@ -70,6 +70,22 @@ func (s *solo) pass(d time.Duration) {
 	s.out = all
 }
 
+// among lets time pass among neighbours that are alive, and collects what is done.
+func (s *solo) among(d time.Duration) {
+	var all []tree.Send
+	for end := s.now + d; s.now < end; {
+		s.pass(min(10*time.Millisecond, end-s.now))
+		sends := s.out.Sends
+		all = append(all, sends...)
+		for _, send := range sends {
+			if send.Msg.Type == tree.Ping {
+				s.pong(send.To, send.Msg)
+			}
+		}
+	}
+	s.out = tree.Outbox{Sends: all}
+}
+
 // sent returns the last step's messages of a type to a node.
 func (s *solo) sent(to overlay.ID, t tree.Type) []*tree.Message {
 	var ms []*tree.Message
