@@ -11,7 +11,7 @@ import (
 // What the cache of verified envelopes may hold. The same event comes from
 // several neighbours within seconds, so little is enough.
 const (
-	maxOpened      = 256
+	maxOpened      = 64
 	maxOpenedBytes = 1 << 20
 )
 

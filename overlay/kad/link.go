@@ -16,7 +16,7 @@ import (
 const (
 	batchFrames = 32       // frames written at once
 	batchBytes  = 32 << 10 // and their bytes, unless it is one frame
-	readAhead   = 1 << 10  // kept for each neighbour: heads and the like; what is longer is read to where it stays
+	readAhead   = 512      // kept for each neighbour: heads and the like; what is longer is read to where it stays
 
 	queueFrames = 256     // frames that may wait for one neighbour
 	queueBytes  = 8 << 20 // and their bytes
@@ -36,49 +36,71 @@ type link struct {
 
 	queue  [][]byte
 	bytes  int
-	writer bool           // write runs: it dials, then serves the queue
-	out    network.Stream // the stream write serves, once open
+	writer bool           // write runs: it dials if need be, and serves the queue
+	out    network.Stream // the stream it serves, once open
+	used   time.Time      // when the queue was empty last
 	in     network.Stream // the newest stream the neighbour opened
 
-	finish bool            // write ends once the queue is empty
-	wake   chan struct{}   // one token: the queue, keep or finish changed
-	lost   chan struct{}   // closed when the link is: nothing may be added any more
+	finish bool            // the stream ends once the queue is empty
+	dead   bool            // nothing may be added any more
 	turn   <-chan struct{} // closed when the callbacks of whoever was before are over
 	pulse  pulse
 }
 
-func (l *link) dead() bool {
-	select {
-	case <-l.lost:
-		return true
-	default:
-		return false
-	}
-}
-
 // bare reports whether nothing happens on the link.
-func (l *link) bare() bool { return !l.writer && l.in == nil }
+func (l *link) bare() bool { return !l.writer && l.out == nil && l.in == nil }
 
-func (l *link) nudge() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
+// write writes what is queued, on the link's stream, until nothing is. There is a stream
+// for as long as the link is in use, and a writer only while there is something to write.
+func (n *Node) write(l *link) {
+	s, err := n.outbound(l)
+	if s == nil {
+		if err != nil {
+			n.count.inc(dialsFailed)
+			n.set.Log.Debug("cannot reach a neighbour", "peer", l.peer, "err", err)
+			n.lose(l)
+		}
+		return
+	}
+	var room [4][]byte
+	for {
+		frames := n.links.pop(l, room[:0])
+		if len(frames) == 0 {
+			rests, ends := n.links.rest(l)
+			if ends {
+				endStream(s)
+			}
+			if rests {
+				return
+			}
+			continue
+		}
+		_ = s.SetWriteDeadline(time.Now().Add(writePatience))
+		l.pulse.wrote(s.Conn())
+		err := writeFrames(s, frames)
+		n.count.add(framesOut, len(frames))
+		n.count.add(bytesOut, size(frames))
+		if err != nil {
+			n.set.Log.Debug("a stream to a neighbour broke", "peer", l.peer, "err", err)
+			n.lose(l)
+			return
+		}
 	}
 }
 
-// write opens the stream and writes what is queued, until the link is lost,
-// idle or finished.
-func (n *Node) write(l *link) {
+// outbound returns the link's stream, opened if need be; nil if it cannot be, or if the
+// link was lost meanwhile.
+func (n *Node) outbound(l *link) (network.Stream, error) {
+	if s := n.links.outbound(l); s != nil {
+		return s, nil
+	}
 	s, err := n.open(l.peer)
 	if err != nil {
-		n.count.inc(dialsFailed)
-		n.set.Log.Debug("cannot reach a neighbour", "peer", l.peer, "err", err)
-		n.lose(l)
-		return
+		return nil, err
 	}
 	if !n.links.attach(l, s) {
 		_ = s.Reset()
-		return
+		return nil, nil
 	}
 	if n.enter() {
 		n.outs.Add(1)
@@ -88,54 +110,14 @@ func (n *Node) write(l *link) {
 			n.watch(l, s)
 		}()
 	}
-	idle := time.NewTimer(n.set.Idle)
-	defer idle.Stop()
-	var frames [][]byte
-	for {
-		frames = n.links.pop(l, frames[:0])
-		if len(frames) > 0 {
-			_ = s.SetWriteDeadline(time.Now().Add(writePatience))
-			l.pulse.wrote(s.Conn())
-			err = writeFrames(s, frames)
-			n.count.add(framesOut, len(frames))
-			n.count.add(bytesOut, size(frames))
-			clear(frames)
-		} else {
-			idle.Reset(n.set.Idle)
-			if !n.await(l, s, idle.C) {
-				return
-			}
-		}
-		if err != nil {
-			n.set.Log.Debug("a stream to a neighbour broke", "peer", l.peer, "err", err)
-			n.lose(l)
-			return
-		}
-	}
+	return s, nil
 }
 
-// await waits until there is something to write. It reports false when there
-// will be nothing: the link is lost, or was finished cleanly.
-func (n *Node) await(l *link, s network.Stream, idle <-chan time.Time) bool {
-	timeout := false
-	select {
-	case <-l.wake:
-	case <-l.lost:
-		return false
-	case <-idle:
-		timeout = true
-	}
-	if !n.links.retire(l, timeout) {
-		return true
-	}
-	if timeout {
-		n.count.inc(linksIdle)
-	}
-	// The neighbour closes its half once it has read everything, which ends
-	// watch; it gets as long for that as for any frame.
+// endStream ends a stream cleanly. The neighbour closes its half once it has read
+// everything, which ends watch; it gets as long for that as for any frame.
+func endStream(s network.Stream) {
 	_ = s.SetReadDeadline(time.Now().Add(readPatience))
 	_ = s.CloseWrite()
-	return false
 }
 
 // open dials if need be and opens the stream, asking the DHT for the address of

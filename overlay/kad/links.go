@@ -3,6 +3,7 @@ package kad
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -49,7 +50,7 @@ func (ls *links) get(p peer.ID, limit int) *link {
 	if len(ls.byPeer) >= limit {
 		return nil
 	}
-	l := &link{peer: p, wake: make(chan struct{}, 1), lost: make(chan struct{}), turn: over}
+	l := &link{peer: p, turn: over}
 	if turn, ok := ls.turns[p]; ok {
 		l.turn = turn
 	}
@@ -100,7 +101,6 @@ func (ls *links) push(p peer.ID, frame []byte) (l *link, start bool, err error) 
 	l.bytes += len(frame)
 	ls.bytes += len(frame)
 	start, l.writer = !l.writer, true
-	l.nudge()
 	return l, start, nil
 }
 
@@ -131,26 +131,52 @@ func (ls *links) pop(l *link, into [][]byte) [][]byte {
 func (ls *links) attach(l *link, s network.Stream) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l.dead() {
+	if l.dead {
 		return false
 	}
 	l.out = s
 	return true
 }
 
-// retire ends the writer if it has nothing to do any more: the node closes, or
-// nobody keeps the link and its time is up.
-func (ls *links) retire(l *link, idle bool) bool {
+// outbound returns the link's outbound stream, nil if there is none.
+func (ls *links) outbound(l *link) network.Stream {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l.dead() || len(l.queue) > 0 || !l.finish && (!idle || ls.kept[l.peer]) {
-		return false
+	return l.out
+}
+
+// rest ends the writer if it has nothing to do any more. It reports too whether it is to
+// end the stream, because the node closes.
+func (ls *links) rest(l *link) (rests, ends bool) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	switch {
+	case l.dead:
+		return true, false
+	case len(l.queue) > 0:
+		return false, false
 	}
-	l.out, l.writer = nil, false
-	if !l.finish {
+	l.writer, l.used = false, time.Now()
+	if l.finish {
+		l.out = nil
+	}
+	return true, l.finish
+}
+
+// idle takes the outbound streams of links that nobody keeps and that nothing was
+// written to for a while.
+func (ls *links) idle(now time.Time, while time.Duration) (streams []network.Stream) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for _, l := range ls.byPeer {
+		if l.out == nil || l.writer || ls.kept[l.peer] || now.Sub(l.used) < while {
+			continue
+		}
+		streams = append(streams, l.out)
+		l.out = nil
 		ls.tidy(l)
 	}
-	return true
+	return streams
 }
 
 // retired reports whether s is no longer the link's outbound stream.
@@ -181,14 +207,14 @@ func (ls *links) admit(p peer.ID, s network.Stream, done <-chan struct{}) (l *li
 func (ls *links) current(l *link, s network.Stream) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	return l.in == s && !l.dead()
+	return l.in == s && !l.dead
 }
 
 // ended says that s came to its end cleanly.
 func (ls *links) ended(l *link, s network.Stream) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l.in == s && !l.dead() {
+	if l.in == s && !l.dead {
 		l.in = nil
 		ls.tidy(l)
 	}

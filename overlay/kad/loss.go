@@ -1,6 +1,8 @@
 package kad
 
 import (
+	"time"
+
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
@@ -38,10 +40,10 @@ type grave struct {
 func (ls *links) bury(l *link) (in, out network.Stream, dropped int, g *grave) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l.dead() {
+	if l.dead {
 		return nil, nil, 0, nil
 	}
-	close(l.lost)
+	l.dead = true
 	in, out, dropped = l.in, l.out, len(l.queue)
 	ls.bytes -= l.bytes
 	l.queue, l.bytes, l.out = nil, 0, nil
@@ -103,8 +105,8 @@ func (ls *links) keep(p peer.ID, on bool) bool {
 	}
 	delete(ls.kept, p)
 	if l := ls.byPeer[p]; l != nil {
+		l.used = time.Now()
 		ls.tidy(l)
-		l.nudge()
 	}
 	return false
 }

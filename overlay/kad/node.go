@@ -156,7 +156,9 @@ func (n *Node) Close() error {
 	n.closing = true
 	n.mu.Unlock()
 	limit := time.After(closeLimit)
-	n.links.close()
+	for _, s := range n.links.close() {
+		endStream(s)
+	}
 	n.outs.Done()
 	waitFor(n.outs.Wait, time.After(farewell))
 	n.cancel()
@@ -183,15 +185,20 @@ func waitFor(f func(), limit <-chan time.Time) bool {
 	}
 }
 
-// close lets every writer finish what it has and takes nothing more.
-func (ls *links) close() {
+// close lets every writer finish what it has and takes nothing more. It returns the
+// streams that have no writer, to be ended.
+func (ls *links) close() (streams []network.Stream) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	ls.closed = true
 	for _, l := range ls.byPeer {
 		l.finish = true
-		l.nudge()
+		if l.out != nil && !l.writer {
+			streams = append(streams, l.out)
+			l.out = nil
+		}
 	}
+	return streams
 }
 
 // enter begins something that Close has to wait for; it reports false if the

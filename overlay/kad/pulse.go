@@ -99,6 +99,10 @@ func (n *Node) look() {
 			}
 		}
 		clear(open)
+		for _, s := range n.links.idle(now, n.set.Idle) {
+			n.count.inc(linksIdle)
+			endStream(s)
+		}
 	}
 }
 
