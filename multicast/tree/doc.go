@@ -64,7 +64,8 @@
 // nodes send is even.
 // What is told is hearsay: it proposes whom to ask; round trips are measured, that to
 // the parent again and again. Searches that find nothing become rare, in each group and
-// over all groups of a node; who has many nodes below it, all of which gain, searches
+// over all groups of a node: in many of them only the worst places are searched from at
+// once, the others in turn. Who has many nodes below it, all of which gain, searches
 // twice as often. The more nodes are below one, the fewer may ask it: so that a subtree
 // has grown is told below it like a new delay, and above it at once (crowd.go). Of whom
 // nobody has said how many that is, nobody is told: a region would ask its best node

@@ -29,6 +29,9 @@ const (
 	searchSlow   = 20                     // searches in vain until it looks around every half an hour and no more rarely
 	searchAstray = 6                      // the same for a node whose place is plainly bad, until it has been there for long:
 	searchHurry  = 5 * time.Minute        // by then, or once a small tree's nodes were all asked, there is no room; until then, who hangs too deep does not slow down
+	astrayBy     = 30 * time.Millisecond  // a place is plainly bad that is late by this beside half its way,
+	astrayShare  = time.Millisecond / 2   // and so bad that it needs no budget by so much more for each other group,
+	astrayMany   = 120                    // up to so many
 	probeRounds  = 3
 	errTrusted   = 500 // a joiner whose coordinate has a larger error is sent where there is room
 	searchWait   = time.Second
@@ -99,6 +102,11 @@ func (b *budget) take(now time.Duration) bool {
 	}
 	b.saved--
 	return true
+}
+
+// wait is how long it takes until there is another search to take.
+func (b *budget) wait() time.Duration {
+	return time.Duration((1 - b.saved) * float64(b.every()))
 }
 
 // tuned plans the next search after a move, or after one that found nothing.
@@ -194,8 +202,8 @@ func (n *Node) tuneDue(g *group) {
 		t.at, t.star = 0, true
 	case !g.place.attached || g.seek.on || len(g.place.stands) == 0:
 		t.at = n.step.now + n.jitter(2*searchEvery, 0.5)
-	case !n.tooDeep(g) && !n.astray(g) && !n.search.take(n.step.now):
-		t.at = n.step.now + n.jitter(2*searchEvery, 0.5)
+	case !n.urgent(g) && !n.search.take(n.step.now):
+		t.at = n.step.now + n.jitter(max(2*searchEvery, n.search.wait()), 0.5)
 	default:
 		n.startSearch(g)
 	}
@@ -283,14 +291,27 @@ func (n *Node) overDeep(g *group) int {
 func (n *Node) tooDeep(g *group) bool { return n.overDeep(g) > 0 }
 
 // astray reports whether the way here is much longer than it need be.
-func (n *Node) astray(g *group) bool {
-	return len(g.place.stands) > 0 && astray(n.delay(g), g.place.stands[0].At, n.at.Coord)
+func (n *Node) astray(g *group) bool { return n.late(g, astrayBy) }
+
+// urgent reports whether a search has to be paid from no budget. In many groups nobody can
+// look at once wherever a place is plainly bad: it has to be worse for that, the more the
+// worse.
+func (n *Node) urgent(g *group) bool {
+	return n.tooDeep(g) || n.late(g, astrayBy+time.Duration(min(len(n.order)-1, astrayMany))*astrayShare)
+}
+
+func (n *Node) late(g *group, by time.Duration) bool {
+	return len(g.place.stands) > 0 && late(n.delay(g), g.place.stands[0].At, n.at.Coord, by)
 }
 
 // astray reports whether a delay is much longer than the way from the top need be.
-func astray(delay time.Duration, top, at Coord) bool {
+func astray(delay time.Duration, top, at Coord) bool { return late(delay, top, at, astrayBy) }
+
+// late reports whether a delay is longer than half as long again as the way from the top,
+// by more than so much.
+func late(delay time.Duration, top, at Coord, by time.Duration) bool {
 	direct := top.RTT(at) / 2
-	return top.Known() && at.Known() && delay > direct+direct/2+30*time.Millisecond
+	return top.Known() && at.Known() && delay > direct+direct/2+by
 }
 
 // deepest is how deep this node's deepest leaf may come to be by a move: within
