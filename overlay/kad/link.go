@@ -24,6 +24,8 @@ const (
 	maxLinks    = 512
 	maxInbound  = maxLinks * 3 / 4 // links that strangers may begin, so that room is left for ours
 
+	restFor = time.Second // until a writer that has nothing to write ends
+
 	openPatience  = 8 * time.Second  // to find, dial and open
 	writePatience = 30 * time.Second // for the neighbour to take a frame
 	readPatience  = 30 * time.Second // for the rest of a frame
@@ -34,12 +36,13 @@ const (
 type link struct {
 	peer peer.ID
 
-	queue  [][]byte
-	bytes  int
-	writer bool           // write runs: it dials if need be, and serves the queue
-	out    network.Stream // the stream it serves, once open
-	used   time.Time      // when the queue was empty last
-	in     network.Stream // the newest stream the neighbour opened
+	queue [][]byte
+	bytes int
+	wake  chan struct{}  // tells write that something is queued; closed: it is to end; nil: it does not run
+	rests bool           // write waits for that
+	used  time.Time      // since when
+	out   network.Stream // the stream it serves, once open
+	in    network.Stream // the newest stream the neighbour opened
 
 	finish bool            // the stream ends once the queue is empty
 	dead   bool            // nothing may be added any more
@@ -48,11 +51,29 @@ type link struct {
 }
 
 // bare reports whether nothing happens on the link.
-func (l *link) bare() bool { return !l.writer && l.out == nil && l.in == nil }
+func (l *link) bare() bool { return l.wake == nil && l.out == nil && l.in == nil }
 
-// write writes what is queued, on the link's stream, until nothing is. There is a stream
-// for as long as the link is in use, and a writer only while there is something to write.
-func (n *Node) write(l *link) {
+// nudge tells the writer, of which there must be one.
+func (l *link) nudge() {
+	l.rests = false
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// dismiss ends the writer, if there is one.
+func (l *link) dismiss() {
+	if l.wake != nil {
+		close(l.wake)
+		l.wake, l.rests = nil, false
+	}
+}
+
+// write writes what is queued, on the link's stream. There is a stream for as long as the
+// link is in use, and a writer while something is written every second: most neighbours
+// are lazy links, which hear of something now and then.
+func (n *Node) write(l *link, wake <-chan struct{}) {
 	s, err := n.outbound(l)
 	if s == nil {
 		if err != nil {
@@ -66,11 +87,11 @@ func (n *Node) write(l *link) {
 	for {
 		frames := n.links.pop(l, room[:0])
 		if len(frames) == 0 {
-			rests, ends := n.links.rest(l)
-			if ends {
+			if n.links.finish(l) {
 				endStream(s)
+				return
 			}
-			if rests {
+			if _, ok := <-wake; !ok {
 				return
 			}
 			continue

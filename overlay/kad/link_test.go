@@ -317,6 +317,32 @@ func TestIdleAndKept(t *testing.T) {
 	eventually(t, "no longer kept, it idles too", func() bool { return !linked(kept.host.ID()) })
 }
 
+// A link that is kept keeps its stream, and its writer only while there is something to
+// write: what comes later goes the same way.
+func TestTheWriterEndsAndTheStreamStays(t *testing.T) {
+	a, b, _, inb := pair(t, Config{})
+	a.Keep(b.Self(), true)
+	written := func() (stream network.Stream, writes bool) {
+		a.links.mu.Lock()
+		defer a.links.mu.Unlock()
+		l := a.links.byPeer[b.host.ID()]
+		return l.out, l.wake != nil
+	}
+	var first network.Stream
+	for i := range 3 {
+		send(t, a, b.Self(), []byte("x"), []byte("y"))
+		eventually(t, "both frames", func() bool { return len(inb.from(a.Self())) == 2*i+2 })
+		eventually(t, "the writer ends", func() bool { _, writes := written(); return !writes })
+		stream, _ := written()
+		if first == nil {
+			first = stream
+		}
+		if stream == nil || stream != first {
+			t.Fatalf("after %d pairs of frames the stream is %v, first it was %v", i+1, stream, first)
+		}
+	}
+}
+
 // Close hands over what is queued.
 func TestFarewell(t *testing.T) {
 	a, b, _, inb := pair(t, Config{})

@@ -75,32 +75,37 @@ func (n *Node) Send(to overlay.ID, frame []byte) error {
 		n.count.inc(queueFull)
 	case errors.Is(err, ErrLinks):
 		n.count.inc(refusedLinks)
-	case start:
-		n.goes(func() { n.write(l) })
+	case start != nil:
+		n.goes(func() { n.write(l, start) })
 	}
 	return err
 }
 
-// push queues a frame. With start set, the caller must start the writer.
-func (ls *links) push(p peer.ID, frame []byte) (l *link, start bool, err error) {
+// push queues a frame. With start set, the caller must start a writer with it.
+func (ls *links) push(p peer.ID, frame []byte) (l *link, start chan struct{}, err error) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if ls.closed {
-		return nil, false, ErrClosed
+		return nil, nil, ErrClosed
 	}
 	if l = ls.get(p, maxLinks); l == nil {
-		return nil, false, ErrLinks
+		return nil, nil, ErrLinks
 	}
 	if len(l.queue) >= queueFrames || l.bytes+len(frame) > queueBytes || ls.bytes+len(frame) > totalBytes {
 		if l.bare() {
 			ls.forget(l)
 		}
-		return nil, false, ErrQueueFull
+		return nil, nil, ErrQueueFull
 	}
 	l.queue = append(l.queue, frame)
 	l.bytes += len(frame)
 	ls.bytes += len(frame)
-	start, l.writer = !l.writer, true
+	if l.wake == nil {
+		start = make(chan struct{}, 1)
+		l.wake = start
+	} else {
+		l.nudge()
+	}
 	return l, start, nil
 }
 
@@ -145,22 +150,35 @@ func (ls *links) outbound(l *link) network.Stream {
 	return l.out
 }
 
-// rest ends the writer if it has nothing to do any more. It reports too whether it is to
-// end the stream, because the node closes.
-func (ls *links) rest(l *link) (rests, ends bool) {
+// finish says whether the stream of a link whose queue is empty is to be ended, because
+// the node closes. Else its writer rests.
+func (ls *links) finish(l *link) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	switch {
-	case l.dead:
-		return true, false
-	case len(l.queue) > 0:
-		return false, false
+	case l.wake == nil || len(l.queue) > 0: // dismissed or nudged already
+	case l.finish:
+		l.wake, l.out = nil, nil
+		return true
+	default:
+		select {
+		case <-l.wake: // of a frame that is written already: who rests waits for a new one
+		default:
+		}
+		l.rests, l.used = true, time.Now()
 	}
-	l.writer, l.used = false, time.Now()
-	if l.finish {
-		l.out = nil
+	return false
+}
+
+// tire ends the writers that have rested for a while.
+func (ls *links) tire(now time.Time, while time.Duration) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for _, l := range ls.byPeer {
+		if l.rests && now.Sub(l.used) >= while {
+			l.dismiss()
+		}
 	}
-	return true, l.finish
 }
 
 // idle takes the outbound streams of links that nobody keeps and that nothing was
@@ -169,7 +187,7 @@ func (ls *links) idle(now time.Time, while time.Duration) (streams []network.Str
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, l := range ls.byPeer {
-		if l.out == nil || l.writer || ls.kept[l.peer] || now.Sub(l.used) < while {
+		if l.out == nil || l.wake != nil || ls.kept[l.peer] || now.Sub(l.used) < while {
 			continue
 		}
 		streams = append(streams, l.out)

@@ -44,6 +44,7 @@ func (ls *links) bury(l *link) (in, out network.Stream, dropped int, g *grave) {
 		return nil, nil, 0, nil
 	}
 	l.dead = true
+	l.dismiss()
 	in, out, dropped = l.in, l.out, len(l.queue)
 	ls.bytes -= l.bytes
 	l.queue, l.bytes, l.out = nil, 0, nil

@@ -193,7 +193,9 @@ func (ls *links) close() (streams []network.Stream) {
 	ls.closed = true
 	for _, l := range ls.byPeer {
 		l.finish = true
-		if l.out != nil && !l.writer {
+		if l.wake != nil {
+			l.nudge()
+		} else if l.out != nil {
 			streams = append(streams, l.out)
 			l.out = nil
 		}

@@ -99,6 +99,7 @@ func (n *Node) look() {
 			}
 		}
 		clear(open)
+		n.links.tire(now, restFor)
 		for _, s := range n.links.idle(now, n.set.Idle) {
 			n.count.inc(linksIdle)
 			endStream(s)
