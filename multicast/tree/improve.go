@@ -293,9 +293,8 @@ func (n *Node) tooDeep(g *group) bool { return n.overDeep(g) > 0 }
 // astray reports whether the way here is much longer than it need be.
 func (n *Node) astray(g *group) bool { return n.late(g, astrayBy) }
 
-// urgent reports whether a search has to be paid from no budget. In many groups nobody can
-// look at once wherever a place is plainly bad: it has to be worse for that, the more the
-// worse.
+// urgent reports whether a search needs no budget. In many groups nobody can look at once
+// wherever a place is plainly bad: the more groups, the worse it has to be.
 func (n *Node) urgent(g *group) bool {
 	return n.tooDeep(g) || n.late(g, astrayBy+time.Duration(min(len(n.order)-1, astrayMany))*astrayShare)
 }

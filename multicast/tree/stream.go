@@ -16,7 +16,7 @@ import (
 const (
 	streamGap    = 500 * time.Millisecond // events of a stream are this close in the mean,
 	streamBefore = 8 * time.Second        // which begins with this: it takes some ten of them
-	streamRarer  = 4                      // neighbours are told of a stream so many times more seldom
+	streamRarer  = 4                      // neighbours are told of a stream, and acknowledge it, so many times more seldom
 	silentAfter  = 500 * time.Millisecond // a stream is silent after this,
 	silentGaps   = 3                      // and so many of its pauses
 	silentAsks   = 3                      // questions about one silence, each after twice as long
