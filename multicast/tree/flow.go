@@ -325,7 +325,7 @@ func (n *Node) push(g *group, to overlay.ID, edge uint64, ev *multicast.Event, a
 	}
 	n.send(to, m)
 	within := expectWait
-	if g.streams() {
+	if g.streams(n.step.now) {
 		within *= streamRarer
 	}
 	n.expect(to, within)

@@ -52,7 +52,7 @@ func (n *Node) pauseTo(p *pair, g *group) time.Duration {
 	if few := tellEvery - time.Duration(len(g.links.lazy))*tellShare; few < 0 && !p.tied(g).near() {
 		pause += time.Duration(n.rng.Int64N(int64(-2 * few)))
 	}
-	if g.streams() {
+	if g.streams(n.step.now) {
 		pause *= streamRarer
 	}
 	return pause

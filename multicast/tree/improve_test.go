@@ -402,7 +402,8 @@ func TestNobodyMovesTooDeep(t *testing.T) {
 }
 
 // Who hangs badly goes on searching every few seconds. Where there is only a handful of
-// nodes to ask, none of them is a better parent after the third time either. At another place it begins anew.
+// nodes to ask, none of them is a better parent after the third time either. At another
+// place it begins anew.
 func TestInASmallTreeAllAreAskedSoon(t *testing.T) {
 	late := func(weight uint32) (late, moved int) {
 		s := alone(t, tree.Config{}, &chart{hop: "parent", rtt: 4 * time.Millisecond})

@@ -6,8 +6,8 @@ import (
 	"github.com/feedtree/feedtree/multicast"
 )
 
-// A stream is a line whose events come several a second. Heads would be half of all
-// messages in it, and each wakes two nodes between two events. What they are for, to show
+// A stream is a line whose events come several a second. There would be a third as many
+// heads as events, and each wakes two nodes between two events. What they are for, to show
 // that others go on while the parent is silent, a stream shows by itself: where nothing
 // comes for a few times as long as usual, the parent and two lazy links are asked. So
 // neighbours are told of a stream seldom; not never, for a parent that hands on every
@@ -33,10 +33,10 @@ func (s *stream) flows() bool { return s.gap > 0 && s.gap <= streamGap }
 
 func (s *stream) silence() time.Duration { return max(silentAfter, silentGaps*s.gap) << s.asks }
 
-// streams reports whether one of the group's lines is a stream.
-func (g *group) streams() bool {
+// streams reports whether one of the group's lines is a stream, and has not ended.
+func (g *group) streams(now time.Duration) bool {
 	for _, l := range g.lines {
-		if l.stream.flows() {
+		if l.stream.flows() && now-l.heard < streamBefore {
 			return true
 		}
 	}

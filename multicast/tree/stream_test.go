@@ -101,6 +101,20 @@ func TestAFewItemsAreNoStream(t *testing.T) {
 	}
 }
 
+// A stream that has ended makes no other line's heads rare.
+func TestAStreamThatEndedIsNone(t *testing.T) {
+	s, seq := streaming(t), uint64(0)
+	s.flow(&seq, 40, 100*time.Millisecond)
+	s.among(30 * time.Second)
+	for i := range uint64(3) {
+		s.push("parent", by(2, i+1))
+		s.among(3 * time.Second)
+		if len(s.sent("parent", tree.Heads)) == 0 {
+			t.Errorf("item %d of a slow line was not acknowledged within three seconds", i+1)
+		}
+	}
+}
+
 // Who hears that a stream goes on elsewhere pulls at once what it lacks: nothing can be on
 // its way.
 func TestWhatASilentStreamLacksIsPulledAtOnce(t *testing.T) {

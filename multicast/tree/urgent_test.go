@@ -9,22 +9,30 @@ import (
 	"github.com/feedtree/feedtree/multicast/tree"
 )
 
+// placed joins a group of 256 and gets a place that is so far from the top, the way being
+// a few milliseconds.
+func (s *solo) placed(g multicast.Group, delay time.Duration) {
+	s.step(tree.Input{Kind: tree.JoinGroup, Group: g})
+	ack := ackAt("parent", 2, delay)
+	ack.Group, ack.Posts[0].Weight, ack.Edge = g, 256, s.one("parent", tree.Join).Edge
+	s.receive("parent", ack)
+}
+
+// many are other groups.
+func (s *solo) many(groups int) {
+	for i := range groups {
+		s.placed(multicast.GroupOf(fmt.Sprintf("https://example.org/%d.xml", i)), time.Millisecond)
+	}
+}
+
 // A node in one group goes on searching for as long as its place there is plainly bad. In
 // a hundred it cannot do so in all of them: what is somewhat bad waits for its turn there,
 // as what is not bad at all does, and only what is very bad does not.
 func TestInManyGroupsOnlyTheWorstPlacesAreUrgent(t *testing.T) {
 	probes := func(others int, delay time.Duration) (n int) {
 		s := alone(t, tree.Config{}, &chart{hop: "parent", rtt: 4 * time.Millisecond})
-		join := func(g multicast.Group, delay time.Duration) {
-			s.step(tree.Input{Kind: tree.JoinGroup, Group: g})
-			ack := ackAt("parent", 2, delay)
-			ack.Group, ack.Posts[0].Weight, ack.Edge = g, 256, s.one("parent", tree.Join).Edge
-			s.receive("parent", ack)
-		}
-		for i := range others {
-			join(multicast.GroupOf(fmt.Sprintf("https://example.org/%d.xml", i)), time.Millisecond)
-		}
-		join(group, delay)
+		s.many(others)
+		s.placed(group, delay)
 		s.link("member")
 		s.among(3 * time.Minute)
 		s.among(2 * time.Minute)
@@ -54,13 +62,7 @@ func TestInManyGroupsOnlyTheWorstPlacesAreUrgent(t *testing.T) {
 func TestWhoHasNoBudgetSleeps(t *testing.T) {
 	s := alone(t, tree.Config{}, &chart{hop: "parent", rtt: 4 * time.Millisecond})
 	const groups = 1000
-	for i := range groups {
-		s.step(tree.Input{Kind: tree.JoinGroup, Group: multicast.GroupOf(fmt.Sprintf("https://example.org/%d.xml", i))})
-		ack := ackAt("parent", 2, time.Millisecond)
-		join := s.one("parent", tree.Join)
-		ack.Group, ack.Posts[0].Weight, ack.Edge = join.Group, 256, join.Edge
-		s.receive("parent", ack)
-	}
+	s.many(groups)
 	s.among(5 * time.Minute)
 	wakes := 0
 	for end := s.now + time.Minute; s.n.Deadline() < end; wakes++ {
