@@ -1,7 +1,6 @@
 package kad
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -211,42 +210,6 @@ func (r *reach) Trace(e *holepunch.Event) {
 		r.node.set.Log.Debug("punched a hole to a peer", "peer", e.Remote)
 	default:
 		r.node.count.inc(punchesFailed)
-	}
-}
-
-// judgeEvery is how often a node thinks about its reachability. It asks the system for
-// its addresses, and reads its connections where nothing limits what it may send, every
-// so many times: that costs more than all the rest.
-const (
-	judgeEvery = time.Second
-	addrsEvery = 3
-	meterEvery = 15
-)
-
-// judge goes on for as long as the node lives.
-func (r *reach) judge(ctx context.Context) {
-	defer r.tell.Close()
-	ticker := time.NewTicker(judgeEvery)
-	defer ticker.Stop()
-	at := home()
-	w := watch{last: time.Now(), local: at.addrs}
-	for turn := 1; ; turn++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		now := time.Now() // the ticker's may be old
-		if turn%addrsEvery == 0 {
-			at = home()
-		}
-		if why := w.look(now, at.addrs, r.node.accompanied()); why != "" {
-			r.node.wakeUp(why)
-		}
-		r.settle(now, at)
-		if turn%meterEvery == 0 || r.node.meter.limited() {
-			r.spend(now)
-		}
 	}
 }
 

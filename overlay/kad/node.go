@@ -128,8 +128,7 @@ func (n *Node) Start(ctx context.Context, in Inbound) error {
 		return errors.Join(fmt.Errorf("overlay: %w", err), sub.Close())
 	}
 	n.goes(func() { n.follow(sub) })
-	n.goes(func() { n.reach.judge(n.ctx) })
-	for _, f := range []func(){n.announce, n.kick, n.look, n.recall} {
+	for _, f := range []func(){n.tend, n.announce, n.kick, n.recall} {
 		n.goes(f)
 	}
 	if len(n.set.rendezvous) > 0 {

@@ -14,7 +14,6 @@ import (
 // healthy neighbour: one that acknowledged nothing for a while after something was
 // written to it gets a ping.
 const (
-	pulseEvery  = 500 * time.Millisecond
 	silenceQUIC = 2 * time.Second
 	silenceTCP  = 10 * time.Second // where only frames tell that it lives
 )
@@ -55,56 +54,49 @@ func (p *pulse) excuse(now time.Time) {
 	p.since = now
 }
 
-// silent reports whether the wait has been too long, and then starts anew.
-func (p *pulse) silent(conn network.Conn, now time.Time) bool {
+// left is how much longer the neighbour may take to show that it lives, if anything is
+// waited for. Once that is nothing it counts as silent, and the wait starts anew.
+func (p *pulse) left(conn network.Conn, now time.Time) (left time.Duration, waiting bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.waiting {
-		return false
+		return 0, false
 	}
 	signs, limit := p.count(conn)
 	if signs != p.signs {
 		p.waiting = false
+		return 0, false
 	}
-	if !p.waiting || now.Sub(p.since) < limit {
-		return false
+	if left = limit - now.Sub(p.since); left <= 0 {
+		p.since = now
 	}
-	p.since = now
-	return true
+	return left, true
 }
 
-// look goes over the links for as long as the node lives. Where it is this node that is
-// late, the signs of life may still be unread.
-func (n *Node) look() {
-	ticker := time.NewTicker(pulseEvery)
-	defer ticker.Stop()
-	last := time.Now()
-	var open []written
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-ticker.C:
+// look goes over the links and returns when the next of them may have been silent for
+// too long, within a second. Where it is this node that is late, the signs of life may
+// still be unread.
+func (n *Node) look(now time.Time, late bool) (again time.Time) {
+	again = now.Add(tendEvery)
+	for _, w := range n.links.open() {
+		if late {
+			w.link.pulse.excuse(now)
+			continue
 		}
-		now := time.Now()
-		late := now.Sub(last) > 2*pulseEvery
-		last = now
-		open = n.links.open(open[:0])
-		for _, w := range open {
-			switch {
-			case late:
-				w.link.pulse.excuse(now)
-			case w.link.pulse.silent(w.conn, now):
-				n.doubt(w.link.peer, 0)
-			}
-		}
-		clear(open)
-		n.links.tire(now, restFor)
-		for _, s := range n.links.idle(now, n.set.Idle) {
-			n.count.inc(linksIdle)
-			endStream(s)
+		switch left, waiting := w.link.pulse.left(w.conn, now); {
+		case !waiting:
+		case left <= 0:
+			n.doubt(w.link.peer, 0)
+		case again.After(now.Add(left)):
+			again = now.Add(left)
 		}
 	}
+	n.links.tire(now, restFor)
+	for _, s := range n.links.idle(now, n.set.Idle) {
+		n.count.inc(linksIdle)
+		endStream(s)
+	}
+	return again
 }
 
 // written is a link that is being written to, and its connection.
@@ -113,8 +105,8 @@ type written struct {
 	conn network.Conn
 }
 
-// open adds the links that are being written to.
-func (ls *links) open(to []written) []written {
+// open lists the links that are being written to.
+func (ls *links) open() (to []written) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, l := range ls.byPeer {

@@ -22,8 +22,41 @@ func TestWhoIsLateBlamesNobody(t *testing.T) {
 		if late {
 			p.excuse(now)
 		}
-		if silent := p.silent(conn, now); silent == late {
-			t.Errorf("late: %v, and the neighbour counts as silent: %v", late, silent)
+		if left, waiting := p.left(conn, now); !waiting || (left <= 0) == late {
+			t.Errorf("late: %v, and the neighbour has %v left, waited for: %v", late, left, waiting)
+		}
+	}
+}
+
+// A link is looked at when its wait ends, and not only with all else once a second.
+func TestLinksAreLookedAtWhenTheirWaitEnds(t *testing.T) {
+	c := Config{Listen: []string{"/ip4/127.0.0.1/tcp/0"}}
+	a, _ := start(t, c)
+	b, _ := start(t, c)
+	if err := a.Connect(t.Context(), b.Addrs()[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Send(b.Self(), []byte("frame")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the link is open", func() bool { return len(a.links.open()) == 1 })
+	p := &a.links.open()[0].link.pulse
+	for _, x := range []struct {
+		waits bool
+		since time.Duration // it has waited
+		again time.Duration // until the next look
+	}{
+		{false, 0, tendEvery},
+		{true, 0, tendEvery},
+		{true, silenceTCP - 300*time.Millisecond, 300 * time.Millisecond},
+		{true, silenceTCP, tendEvery}, // a ping is under way, and the wait starts anew
+	} {
+		now := time.Now()
+		p.mu.Lock()
+		p.waiting, p.signs, p.since = x.waits, p.heard.Load(), now.Add(-x.since)
+		p.mu.Unlock()
+		if again := a.look(now, false).Sub(now); again != x.again {
+			t.Errorf("waits: %v, for %v: looked at again after %v, want %v", x.waits, x.since, again, x.again)
 		}
 	}
 }
