@@ -51,7 +51,7 @@ var (
 
 	nodeShape = shape{1: {times: 1, need: true, least: 1, most: maxID}, 2: {times: maxAddrs, least: 1, most: maxAddr}}
 
-	standShape = shape{1: number, 2: number, 3: number, 4: number, 5: {times: 1, least: coordBytes, most: coordBytes}}
+	standShape = shape{1: number, 2: number, 3: number, 4: number, 5: {times: 1, least: coordBytes, most: coordBytes}, 6: number}
 	standMost  = 80
 
 	frameShape = shape{

@@ -114,7 +114,10 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 	n.dropLazy(g, from, true)
 	g.links.filled(m)
 	g.place.sent++
-	c := child{id: from, edge: m.Edge, ver: g.place.sent, since: n.step.now}
+	c := child{id: from, edge: m.Edge, ver: g.place.sent, since: n.step.now, rtt: m.RTT}
+	if d, ok := n.router.RTT(from); ok && c.rtt == 0 {
+		c.rtt = d
+	}
 	if m.Self != nil {
 		c.stand = *m.Self
 	}
@@ -160,6 +163,7 @@ func (n *Node) announce(g *group) {
 	}
 	g.place.sent++
 	g.place.passed, g.place.sized, g.place.heft = n.delay(g), g.size(), g.weight()
+	g.place.lasted, g.place.lastAt = g.longest(), n.step.now
 	path, stands := n.pathDown(g), n.standsDown(g)
 	for i := range g.links.children {
 		n.sendPath(g, &g.links.children[i], path, stands)
@@ -175,6 +179,9 @@ func (n *Node) sendPath(g *group, c *child, path []overlay.ID, stands []Standing
 // changed so much that the nodes below should hear of it.
 func (n *Node) worthTelling(g *group) bool {
 	if size := g.size(); diff(size, g.place.sized) > sizeFew+g.place.sized/sizePart {
+		return true
+	}
+	if n.lastMoved(g) {
 		return true
 	}
 	d := (n.delay(g) - g.place.passed).Abs()

@@ -39,7 +39,7 @@ func (n *Node) recount(g *group, from overlay.ID, m *Message) {
 	}
 	stands := slices.Clone(p.stands) // they are shared
 	for i, s := range append(slices.Clip(above), *m.Self) {
-		stands[i].Weight, stands[i].Height, stands[i].Room = s.Weight, s.Height, s.Room
+		stands[i].Weight, stands[i].Height, stands[i].Room, stands[i].Far = s.Weight, s.Height, s.Room, s.Far
 	}
 	p.stands = stands
 }

@@ -29,7 +29,8 @@
 // Events flow along edges in both directions, away from where they came: a
 // source anywhere in the tree reaches everybody without a detour over the top,
 // and a part of the tree that lost its top still carries events. Copies leave in turn:
-// the child with the most nodes below it is sent to first.
+// the child with the most nodes below it is sent to first, one with few that has one of
+// the last of all below it sooner than its weight says.
 //
 // # Nodes that nobody can dial
 //
@@ -66,7 +67,8 @@
 // the parent again and again. Searches that find nothing become rare, in each group and
 // over all groups of a node: in many of them only the worst places are searched from at
 // once, the others in turn. Who has many nodes below it, all of which gain, searches
-// twice as often. The more nodes are below one, the fewer may ask it: so that a subtree
+// twice as often. Who is one of the last of all to hold an event knows it, for the top tells
+// how long the longest way is, and goes on searching every few seconds (last.go). The more nodes are below one, the fewer may ask it: so that a subtree
 // has grown is told below it like a new delay, and above it at once (crowd.go). Of whom
 // nobody has said how many that is, nobody is told: a region would ask its best node
 // all at once. Who said no is passed over for a while (asked.go).

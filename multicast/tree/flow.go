@@ -284,7 +284,7 @@ func (n *Node) hand(g *group, l *line, ev *multicast.Event, a arrival) {
 // above too, or would have come from there.
 func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 	var order [childrenUsual]*child
-	for _, c := range g.firstServed(order[:0]) {
+	for _, c := range n.firstServed(g, order[:0]) {
 		if c.id != a.from {
 			n.push(g, c.id, c.edge, ev, a)
 		}
@@ -307,13 +307,15 @@ func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 // firstServed appends the children to cs in the order in which they are sent to: copies
 // leave in turn, and each that is before another one makes all below that wait. The
 // heavier goes first, which makes the sum of delays least; of those alike, the one that
-// is farther away, whose delay is the longest.
-func (g *group) firstServed(cs []*child) []*child {
+// is farther away, whose delay is the longest. One of the last of all goes before some that
+// are heavier (last.go).
+func (n *Node) firstServed(g *group, cs []*child) []*child {
 	for i := range g.links.children {
 		cs = append(cs, &g.links.children[i])
 	}
+	worst, delay := far(g.longest()), n.delay(g)
 	slices.SortStableFunc(cs, func(a, b *child) int {
-		return cmp.Or(cmp.Compare(b.stand.Weight, a.stand.Weight), cmp.Compare(b.stand.Delay, a.stand.Delay))
+		return cmp.Or(cmp.Compare(n.urges(b, delay, worst), n.urges(a, delay, worst)), cmp.Compare(b.stand.Delay, a.stand.Delay))
 	})
 	return cs
 }

@@ -48,7 +48,9 @@ type place struct {
 	told     Standing      // what the parent was told last
 	passed   time.Duration // the delay that children were told last
 	sized    uint32        // the size of the tree,
-	heft     uint32        // and how many nodes are here and below
+	heft     uint32        // how many nodes are here and below,
+	lasted   uint16        // and the longest way of all, as Standing.Far
+	lastAt   time.Duration // when the top told that
 	blame    int32         // items in a row that came around the parent
 	loadAt   time.Duration // when the parent is told again
 	since    time.Duration
@@ -70,6 +72,7 @@ type duty struct {
 type links struct {
 	children []child
 	shorts   []uint32 // of their IDs, to find one by
+	far      uint16   // the way down to the last leaf, as Standing.Far
 	lazy     []overlay.ID
 	walkAt   time.Duration
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
@@ -85,7 +88,8 @@ type child struct {
 	edge  uint64
 	ver   uint64 // of the last path sent
 	since time.Duration
-	stand Standing // as it told last
+	stand Standing      // as it told last
+	rtt   time.Duration // as it measured, or this node; 0: not known
 }
 
 func (g *group) child(id overlay.ID) int {

@@ -126,6 +126,8 @@ func (n *Node) tuned(g *group, better bool) {
 	case hurried && n.tooDeep(g):
 		t.slow = 0
 	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
+	case hurried && n.last(g):
+		t.slow = min(t.slow+1, searchLast)
 	case hurried && n.astray(g): // soon again
 		t.slow = min(t.slow+1, searchAstray)
 	default:
@@ -172,6 +174,8 @@ func (n *Node) hurry(g *group) {
 		t.slow = 0
 	case n.tooDeep(g):
 		t.slow = 0
+	case n.last(g):
+		t.slow = min(t.slow, searchLast)
 	case n.astray(g):
 		t.slow = min(t.slow, searchAstray)
 	default:
@@ -228,6 +232,7 @@ func (n *Node) standBack(g *group) {
 func (n *Node) startSearch(g *group) {
 	s := n.step.out.search()
 	g.tune.s = s
+	s.last = n.last(g)
 	g.tune.asked.expire(n.step.now)
 	if !g.tune.met {
 		g.tune.met = true

@@ -30,7 +30,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 		n.seekNext(g)
 		return
 	}
-	edge, better, rtt := s.edge, s.better, n.rtt(from, s.asked)
+	edge, better, rtt, told := s.edge, s.better, n.rtt(from, s.asked), s.told
 	moving, was := s.moving, n.delay(g)
 	g.seek = seek{}
 	n.leaveFor(g, wanted(m))
@@ -39,7 +39,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	}
 	n.dropLazy(g, from, true)
 	g.place = place{parent: from, edge: edge, ver: m.Ver, sent: g.place.sent, path: m.Path, stands: standsOf(m),
-		rtt: rtt, attached: m.Flags&Detached == 0, since: n.step.now}
+		rtt: rtt, told: told, attached: m.Flags&Detached == 0, since: n.step.now}
 	n.resign(g)
 	if k := len(g.place.stands); k > 0 {
 		n.learnRTT(from, g.place.stands[k-1].At, rtt)
@@ -48,6 +48,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	if m.Flags&Confirm != 0 {
 		n.tellLoad(g)
 	}
+	n.reckon(g)
 	n.announce(g)
 	n.attachedNotice(g)
 	n.tuned(g, better)

@@ -17,6 +17,7 @@ import (
 type search struct {
 	probed int
 	hope   bool // somebody was better and had no room
+	last   bool // this node is one of the last of all
 	out    []probe
 	pool   []candidate
 }
@@ -275,5 +276,8 @@ func (n *Node) coin(g *group, c Standing, depth int) float64 {
 func (n *Node) chance(g *group, weight float64) float64 {
 	part := float64(g.weight()) / max(weight, 1)
 	often := float64(int(1) << (min(g.tune.slow, coinSlow) / 2))
+	if s := g.tune.s; s != nil && s.last {
+		often *= lastOften
+	}
 	return coinSlope * part * min(coinSteep*part, 1) * often
 }

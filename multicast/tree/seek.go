@@ -23,6 +23,7 @@ type seek struct {
 	target  overlay.ID
 	edge    uint64
 	asked   time.Duration // when the target was
+	told    Standing      // and what it was told
 	at      time.Duration // answer due, or next round
 	todo    []overlay.ID
 	tried   []overlay.ID
@@ -107,6 +108,7 @@ func (n *Node) ask(g *group, id overlay.ID) {
 
 func (n *Node) sendJoin(g *group) {
 	own := n.standing(g)
+	g.seek.told = own
 	m := &Message{Type: Join, Group: g.id, Edge: g.seek.edge, Ver: uint64(g.seek.round), Heads: g.cursor(), Self: &own}
 	if !g.seek.moving {
 		m.Flags |= Detached

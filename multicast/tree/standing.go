@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ type Standing struct {
 	Weight uint32        // nodes in the subtree, this one included; 0: nothing is known
 	Height uint8         // edges down to its deepest leaf
 	Room   uint8         // children it could take
+	Far    uint16        // the way down to the last leaf, in tenths of a millisecond
 	At     Coord
 }
 
@@ -31,7 +33,7 @@ const fewChildren = 20
 
 // standing is this node's own.
 func (n *Node) standing(g *group) Standing {
-	return Standing{Delay: n.delay(g), Weight: g.weight(), Height: g.height(), Room: n.room(g), At: n.at.Coord}
+	return Standing{Delay: n.delay(g), Weight: g.weight(), Height: g.height(), Room: n.room(g), Far: g.links.far, At: n.at.Coord}
 }
 
 // delay is how long an event takes from the top to here.
@@ -124,6 +126,7 @@ const (
 // reckon plans to tell the parent what changed below. The top tells all, if it is worth it.
 func (n *Node) reckon(g *group) {
 	p := &g.place
+	g.links.far = n.farthest(g)
 	if p.top && n.worthTelling(g) {
 		n.announce(g)
 	}
@@ -134,7 +137,8 @@ func (n *Node) reckon(g *group) {
 	if p.parent == "" || p.loadAt != 0 && (wait == loadWait || p.loadAt <= n.step.now+2*growthWait) {
 		return
 	}
-	if diff(w, told.Weight) > told.Weight/loadPart || g.height() != told.Height || (n.room(g) == 0) != (told.Room == 0) {
+	if diff(w, told.Weight) > told.Weight/loadPart || g.height() != told.Height || (n.room(g) == 0) != (told.Room == 0) ||
+		diff(uint32(g.links.far), uint32(told.Far)) > uint32(told.Far)/farPart+farLeast {
 		p.loadAt = n.step.now + n.jitter(wait, 0.25)
 		n.touch(g)
 	}
@@ -168,6 +172,9 @@ func (n *Node) onLoad(g *group, from overlay.ID, m *Message) {
 		return
 	}
 	g.links.children[i].stand = *m.Self
+	if c := &g.links.children[i]; m.RTT > 0 {
+		c.rtt = min(cmp.Or(c.rtt, m.RTT), m.RTT)
+	}
 	n.reckon(g)
 	if outgrown(g.weight(), g.place.heft) {
 		n.announce(g)

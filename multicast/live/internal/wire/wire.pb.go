@@ -263,7 +263,8 @@ type Standing struct {
 	Weight        uint64                 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
 	Height        uint32                 `protobuf:"varint,3,opt,name=height,proto3" json:"height,omitempty"`
 	Room          uint32                 `protobuf:"varint,4,opt,name=room,proto3" json:"room,omitempty"`
-	At            []byte                 `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"` // a Vivaldi coordinate: six little-endian int32, µs, the last the error in thousandths; or none
+	At            []byte                 `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`    // a Vivaldi coordinate: six little-endian int32, µs, the last the error in thousandths; or none
+	Far           uint32                 `protobuf:"varint,6,opt,name=far,proto3" json:"far,omitempty"` // tenths of a millisecond down to the last leaf
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -331,6 +332,13 @@ func (x *Standing) GetAt() []byte {
 		return x.At
 	}
 	return nil
+}
+
+func (x *Standing) GetFar() uint32 {
+	if x != nil {
+		return x.Far
+	}
+	return 0
 }
 
 // Stamp is a place in a source's line.
@@ -564,13 +572,14 @@ const file_wire_proto_rawDesc = "" +
 	"\x05known\x18\x15 \x01(\x06R\x05known\x12.\n" +
 	"\x04self\x18\x16 \x01(\v2\x1a.feedtree.tree.v1.StandingR\x04self\x120\n" +
 	"\x05posts\x18\x17 \x03(\v2\x1a.feedtree.tree.v1.StandingR\x05posts\x12\x10\n" +
-	"\x03rtt\x18\x18 \x01(\x04R\x03rtt\"t\n" +
+	"\x03rtt\x18\x18 \x01(\x04R\x03rtt\"\x86\x01\n" +
 	"\bStanding\x12\x14\n" +
 	"\x05delay\x18\x01 \x01(\x04R\x05delay\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x04R\x06weight\x12\x16\n" +
 	"\x06height\x18\x03 \x01(\rR\x06height\x12\x12\n" +
 	"\x04room\x18\x04 \x01(\rR\x04room\x12\x0e\n" +
-	"\x02at\x18\x05 \x01(\fR\x02at\"m\n" +
+	"\x02at\x18\x05 \x01(\fR\x02at\x12\x10\n" +
+	"\x03far\x18\x06 \x01(\rR\x03far\"m\n" +
 	"\x05Stamp\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\fR\x06source\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x10\n" +

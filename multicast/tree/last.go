@@ -1,0 +1,93 @@
+package tree
+
+import "time"
+
+// The last of all to hold an event set how late a feed is at worst (RMD of Scribe §5). They
+// are few, and by the rule for everybody they search ever more seldom for what is little to
+// them. So each node tells how far the last leaf below it is, and the top tells all: who is
+// last then knows it, and those above it send to it first.
+//
+// That is hearsay, as all that is told of places: who lies about it makes others search in
+// vain, or nobody search as one of the last.
+
+const (
+	farUnit    = 100 * time.Microsecond // of Standing.Far
+	farPart    = 128                    // a change of less than this part is not told to the parent,
+	farLeast   = 5                      // nor one of less than half a millisecond
+	longPart   = 64                     // the same of the longest way, which all are told,
+	longEvery  = 15 * time.Second       // by the top no more often than this
+	lastPart   = 12                     // who is later than all but this part of the longest way is one of the last
+	lastFrom   = 1024                   // in a smaller tree everybody soon has asked everybody
+	lastMost   = 16                     // with more nodes than this below it is another one, further down
+	searchLast = 3                      // searches in vain until the last look around no more rarely: as searchAstray
+	lastOften  = 4                      // and they may ask so many times as many
+)
+
+func far(units uint16) time.Duration { return time.Duration(units) * farUnit }
+
+// farthest is the way down to the last leaf.
+func (n *Node) farthest(g *group) uint16 {
+	way := time.Duration(0)
+	for i := range g.links.children {
+		way = max(way, n.farBy(&g.links.children[i]))
+	}
+	return uint16(min(way/farUnit, 1<<16-1))
+}
+
+// farBy is how long an event takes from here to the last leaf below a child.
+func (n *Node) farBy(c *child) time.Duration {
+	rtt := c.rtt
+	if rtt == 0 && n.at.Known() && c.stand.At.Known() {
+		rtt = n.at.RTT(c.stand.At)
+	}
+	return rtt/2 + hopCost + far(c.stand.Far)
+}
+
+// longest is the longest way of all, as the top told; 0: nothing is known, or the tree is
+// small.
+func (g *group) longest() uint16 {
+	switch {
+	case g.size() < lastFrom:
+	case g.place.top:
+		return g.links.far
+	case len(g.place.stands) > 0:
+		return g.place.stands[0].Far
+	}
+	return 0
+}
+
+// lastMoved reports whether the longest way is another one than those below were told. The
+// top says so now and then only, for all are told.
+func (n *Node) lastMoved(g *group) bool {
+	now, told := uint32(g.longest()), uint32(g.place.lasted)
+	if diff(now, told) <= told/longPart+farLeast {
+		return false
+	}
+	return !g.place.top || n.step.now-g.place.lastAt >= longEvery
+}
+
+// last reports whether hardly anybody holds an event later than this node or one below it,
+// although the way from the top is not as long.
+func (n *Node) last(g *group) bool {
+	worst, delay := far(g.longest()), n.delay(g)
+	if worst == 0 || delay+far(g.links.far) < worst-worst/lastPart || g.weight() > lastMost {
+		return false
+	}
+	top := n.topAt(g)
+	direct := top.RTT(n.at.Coord) / 2
+	return top.Known() && n.at.Known() && delay > direct+max(direct/lastPart, gainLeast)
+}
+
+// urges is the weight by which a child has its turn: who is one of the last, or has one
+// below it, goes before some that are heavier.
+func (n *Node) urges(c *child, delay, worst time.Duration) uint32 {
+	if n.hasLast(c, delay, worst) {
+		return c.stand.Weight * lastMost
+	}
+	return c.stand.Weight
+}
+
+// hasLast reports whether a light child is one of the last, or one of those is below it.
+func (n *Node) hasLast(c *child, delay, worst time.Duration) bool {
+	return worst > 0 && c.stand.Weight <= lastMost && delay+n.farBy(c) > worst-worst/lastPart
+}
