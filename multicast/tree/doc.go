@@ -68,10 +68,11 @@
 // over all groups of a node: in many of them only the worst places are searched from at
 // once, the others in turn. Who has many nodes below it, all of which gain, searches
 // twice as often. Who is one of the last of all to hold an event knows it, for the top tells
-// how long the longest way is, and goes on searching every few seconds (last.go). The more nodes are below one, the fewer may ask it: so that a subtree
-// has grown is told below it like a new delay, and above it at once (crowd.go). Of whom
-// nobody has said how many that is, nobody is told: a region would ask its best node
-// all at once. Who said no is passed over for a while (asked.go).
+// how long the longest way is, and goes on searching every few seconds (last.go). The more
+// nodes are below one, the fewer may ask it: so that a subtree has grown is told below it
+// like a new delay, and above it at once (crowd.go). Of whom nobody has said how many that
+// is, nobody is told: a region would ask its best node all at once. Who said no is passed
+// over for a while (asked.go).
 //
 // # Edges
 //

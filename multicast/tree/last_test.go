@@ -41,13 +41,7 @@ func TestTheLastOfAllGoOnSearching(t *testing.T) {
 		s := late(t, c.delay, c.direct, c.longest)
 		s.link("member")
 		s.among(90 * time.Second)
-		s.among(2 * time.Minute)
-		probes := 0
-		for _, send := range s.out.Sends {
-			if send.Msg.Type == tree.Probe {
-				probes++
-			}
-		}
+		probes := s.count(tree.Probe, 2*time.Minute)
 		if on := probes >= 12; on != c.on {
 			t.Errorf("%v late of %d, %d from the top: %d probes in two minutes", c.delay, c.longest, c.direct/2, probes)
 		}
@@ -185,14 +179,7 @@ func TestInASmallTreeNobodyIsLast(t *testing.T) {
 		Posts: []tree.Standing{{Weight: 500, Far: 1800, At: at(290)}, {Delay: 80 * ms, Weight: 256, At: at(1)}, {Delay: 171 * ms, Weight: 16, At: at(1)}}})
 	s.link("member")
 	s.among(90 * time.Second)
-	probes := 0
-	s.among(2 * time.Minute)
-	for _, send := range s.out.Sends {
-		if send.Msg.Type == tree.Probe {
-			probes++
-		}
-	}
-	if probes >= 12 {
+	if probes := s.count(tree.Probe, 2*time.Minute); probes >= 12 {
 		t.Errorf("%d probes in two minutes", probes)
 	}
 }
