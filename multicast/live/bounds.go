@@ -69,7 +69,7 @@ var (
 		20:         number, 21: number,
 		22: {times: 1, most: standMost, inside: standShape},
 		23: {times: maxPath + maxPeers, most: standMost, inside: standShape},
-		24: number,
+		24: number, 25: number,
 	}
 )
 

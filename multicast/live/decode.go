@@ -51,6 +51,7 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 		Via:    multicast.Via(f.Via),
 		Hops:   uint8(f.Hops),
 		Want:   uint8(f.Want),
+		Turn:   uint8(f.Turn),
 		Edge:   f.Edge,
 		Ver:    f.Ver,
 		Digest: f.Digest,
@@ -153,7 +154,7 @@ func nodesIn(f *wire.Frame, m *tree.Message) ([]contact, reason) {
 // numbersWithin checks what census cannot see: the values of numbers. They
 // are narrowed and added to from here on.
 func numbersWithin(f *wire.Frame) bool {
-	if max(f.Flags, f.Reason, f.Hops, f.Want) > math.MaxUint8 || f.Via > uint32(multicast.ViaLazy) ||
+	if max(f.Flags, f.Reason, f.Hops, f.Want, f.Turn) > math.MaxUint8 || f.Via > uint32(multicast.ViaLazy) ||
 		max(f.From, f.To) > maxNumber || !stampWithin(f.Stamp) || !stampsWithin(f.Heads) ||
 		f.Rtt > maxMicros || !standWithin(f.Self) {
 		return false

@@ -59,6 +59,7 @@ func encodeOne(m *tree.Message, addrs addressBook) ([]byte, error) {
 		Via:    uint32(m.Via),
 		Hops:   uint32(m.Hops),
 		Want:   uint32(m.Want),
+		Turn:   uint32(m.Turn),
 		Edge:   m.Edge,
 		Ver:    m.Ver,
 		Digest: m.Digest,

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/feedtree/feedtree/overlay"
@@ -94,7 +96,11 @@ func (n *Node) downhill(g *group, from overlay.ID, m *Message, why Reason) []ove
 	var ids []overlay.ID
 	if s := m.Self; s != nil && s.At.Known() && s.At.Err <= errTrusted {
 		var room [childrenUsual]ranked
-		for _, c := range n.nearest(g, from, s.At, room[:0]) {
+		near := n.nearest(g, from, s.At, room[:0])
+		slices.SortStableFunc(near, func(a, b ranked) int { // the one that is busiest comes last, or all go there
+			return cmp.Compare(n.below(&a.stand, s.At, s.Weight), n.below(&b.stand, s.At, s.Weight))
+		})
+		for _, c := range near {
 			ids = append(ids, c.id)
 		}
 	} else {
@@ -121,12 +127,13 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 	if m.Self != nil {
 		c.stand = *m.Self
 	}
+	c.turn = n.turn(g, &c)
 	g.links.children = append(g.links.children, c)
 	g.links.shorts = append(g.links.shorts, short(from))
 	n.held++
 	n.tie(from, g, edgeDigest(g.id, m.Edge, n.self), 1)
 	ack := &Message{Type: Ack, Group: g.id, Edge: m.Edge, Ver: g.place.sent, Flags: n.pathFlags(g),
-		Path: n.pathDown(g), Posts: n.standsDown(g), Heads: g.heads(), Peers: n.sample(g.links.lazy)}
+		Turn: c.turn, Path: n.pathDown(g), Posts: n.standsDown(g), Heads: g.heads(), Peers: n.sample(g.links.lazy)}
 	if s := g.links.swap; s != nil && s.by == from {
 		ack.Flags |= Confirm
 		if s.vacates() {
@@ -165,14 +172,16 @@ func (n *Node) announce(g *group) {
 	g.place.passed, g.place.sized, g.place.heft = n.delay(g), g.size(), g.weight()
 	g.place.lasted, g.place.lastAt = g.longest(), n.step.now
 	path, stands := n.pathDown(g), n.standsDown(g)
-	for i := range g.links.children {
-		n.sendPath(g, &g.links.children[i], path, stands)
+	var room [childrenUsual]served
+	for i, c := range n.firstServed(g, room[:0]) {
+		c.turn = uint8(min(i, math.MaxUint8))
+		n.sendPath(g, c.child, path, stands)
 	}
 }
 
 func (n *Node) sendPath(g *group, c *child, path []overlay.ID, stands []Standing) {
 	c.ver = g.place.sent
-	n.send(c.id, &Message{Type: Path, Group: g.id, Edge: c.edge, Ver: c.ver, Flags: n.pathFlags(g), Path: path, Posts: stands})
+	n.send(c.id, &Message{Type: Path, Group: g.id, Edge: c.edge, Ver: c.ver, Turn: c.turn, Flags: n.pathFlags(g), Path: path, Posts: stands})
 }
 
 // worthTelling reports whether the delay to here, or the size of the tree,

@@ -12,6 +12,7 @@ type bargain struct {
 	self   Standing
 	was    time.Duration // the joiner's delay without the move
 	now    time.Duration // and with it
+	way    time.Duration // from here
 	old    overlay.ID    // the parent it leaves; empty: it has none
 	branch overlay.ID    // the child below which it hangs now; empty: none
 	oldAt  Standing
@@ -29,8 +30,9 @@ func (n *Node) bargain(g *group, from overlay.ID, m *Message) bargain {
 	if rtt == 0 {
 		rtt = n.at.RTT(m.Self.At)
 	}
-	b := bargain{from: from, self: *m.Self, was: m.Self.Delay, now: n.delay(g) + rtt/2 + hopCost,
+	b := bargain{from: from, self: *m.Self, was: m.Self.Delay, way: rtt/2 + hopCost,
 		depth: len(g.place.path), most: n.depthLimit(g), moving: m.Flags&Detached == 0}
+	b.now = n.delay(g) + b.way + wait(n.turn(g, &child{id: from, stand: *m.Self, rtt: rtt}))
 	if b.moving && len(m.Peers) > 0 {
 		b.old, b.oldAt = m.Peers[0], peerStand(m, 0)
 		b.branch = m.Peers[len(m.Peers)-1]
@@ -38,8 +40,7 @@ func (n *Node) bargain(g *group, from overlay.ID, m *Message) bargain {
 	if !b.moving { // the next best place is below a child
 		b.was = never
 		for i := range g.links.children {
-			c := &g.links.children[i]
-			b.was = min(b.was, c.stand.Delay+c.stand.At.RTT(m.Self.At)/2+hopCost)
+			b.was = min(b.was, n.below(&g.links.children[i].stand, m.Self.At, m.Self.Weight))
 		}
 	}
 	b.credit = n.demand(g, &b)
@@ -91,20 +92,22 @@ func (n *Node) estimate(g *group, b *bargain, c *child) (change float64, ok bool
 	least := never
 	below, there := b.fits(c)
 	if below && b.self.Room > 0 {
-		least = min(least, b.now+c.stand.At.RTT(b.self.At)/2)
+		comer := b.self
+		comer.Delay = b.now
+		least = min(least, n.below(&comer, c.stand.At, c.stand.Weight))
 	}
 	if there {
-		least = min(least, b.oldAt.Delay+c.stand.At.RTT(b.oldAt.At)/2)
+		least = min(least, n.below(&b.oldAt, c.stand.At, c.stand.Weight))
 	}
 	for i := range g.links.children {
 		if o := &g.links.children[i].stand; below && o.Room > 0 && o.Delay < least && g.links.children[i].id != c.id {
-			least = min(least, o.Delay+c.stand.At.RTT(o.At)/2)
+			least = min(least, n.below(o, c.stand.At, c.stand.Weight))
 		}
 	}
 	if least == never {
 		return 0, false
 	}
-	return b.change(c, least+hopCost), true
+	return b.change(c, least), true
 }
 
 // places are where a child might go, and how those will stand whom it would hang below.

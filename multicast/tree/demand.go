@@ -103,7 +103,7 @@ func (n *Node) handy(g *group, b *bargain) bool {
 	for i := range g.links.children {
 		sum += max(g.links.children[i].stand.Delay-own, 0)
 	}
-	return doorPart*detour(n.at.Coord, b.self.At, b.now-own)*time.Duration(len(g.links.children)) < sum
+	return doorPart*detour(n.at.Coord, b.self.At, b.way)*time.Duration(len(g.links.children)) < sum
 }
 
 // detour is how much longer a way becomes by leading from a over b, a step that takes so
@@ -127,7 +127,7 @@ func (n *Node) nextDoor(g *group, c *candidate) bool {
 	if n.room(g) < 2 || !n.at.Known() || !c.stand.At.Known() {
 		return false
 	}
-	way := detour(c.stand.At, n.at.Coord, n.through(c)-c.stand.Delay)
+	way := detour(c.stand.At, n.at.Coord, n.wayTo(c))
 	if doorPart*way > n.delay(g)-c.stand.Delay {
 		return false
 	}

@@ -29,8 +29,8 @@
 // Events flow along edges in both directions, away from where they came: a
 // source anywhere in the tree reaches everybody without a detour over the top,
 // and a part of the tree that lost its top still carries events. Copies leave in turn:
-// the child with the most nodes below it is sent to first, one with few that has one of
-// the last of all below it sooner than its weight says.
+// the child with the most nodes below it is sent to first, one with a far leaf below it
+// sooner than its weight says. Each is told its turn, which is part of its way (turn.go).
 //
 // # Nodes that nobody can dial
 //

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -283,8 +282,8 @@ func (n *Node) hand(g *group, l *line, ev *multicast.Event, a arrival) {
 // pulled from the parent is new below only. What a lazy link had is missing
 // above too, or would have come from there.
 func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
-	var order [childrenUsual]*child
-	for _, c := range n.firstServed(g, order[:0]) {
+	var room [childrenUsual]served
+	for _, c := range n.firstServed(g, room[:0]) {
 		if c.id != a.from {
 			n.push(g, c.id, c.edge, ev, a)
 		}
@@ -302,22 +301,6 @@ func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 	if g.isRoot(n.step.now) && !a.replica && !ev.Stamp.Heartbeat() {
 		n.replicate(g, ev, a)
 	}
-}
-
-// firstServed appends the children to cs in the order in which they are sent to: copies
-// leave in turn, and each that is before another one makes all below that wait. The
-// heavier goes first, which makes the sum of delays least; of those alike, the one that
-// is farther away, whose delay is the longest. One of the last of all goes before some that
-// are heavier (last.go).
-func (n *Node) firstServed(g *group, cs []*child) []*child {
-	for i := range g.links.children {
-		cs = append(cs, &g.links.children[i])
-	}
-	worst, delay := far(g.longest()), n.delay(g)
-	slices.SortStableFunc(cs, func(a, b *child) int {
-		return cmp.Or(cmp.Compare(n.urges(b, delay, worst), n.urges(a, delay, worst)), cmp.Compare(b.stand.Delay, a.stand.Delay))
-	})
-	return cs
 }
 
 func (n *Node) push(g *group, to overlay.ID, edge uint64, ev *multicast.Event, a arrival) {

@@ -45,6 +45,7 @@ type place struct {
 	path     []overlay.ID
 	stands   []Standing
 	rtt      time.Duration // to the parent
+	turn     uint8         // how many it sends to before
 	told     Standing      // what the parent was told last
 	passed   time.Duration // the delay that children were told last
 	sized    uint32        // the size of the tree,
@@ -90,6 +91,7 @@ type child struct {
 	since time.Duration
 	stand Standing      // as it told last
 	rtt   time.Duration // as it measured, or this node; 0: not known
+	turn  uint8         // how many are sent to before, as it was told
 }
 
 func (g *group) child(id overlay.ID) int {

@@ -239,7 +239,8 @@ func (n *Node) startSearch(g *group) {
 		n.acquaint(g)
 	}
 	for i := range g.place.path[:len(g.place.path)-1] {
-		s.add(candidate{id: g.place.path[i], stand: g.place.stands[i], depth: i})
+		at := &g.place.stands[i]
+		s.add(candidate{id: g.place.path[i], stand: *at, depth: i, turn: n.mayWait(at, g.weight())})
 	}
 	var room [4]overlay.ID
 	n.probe(g, append(n.scouts(g, room[:0]), n.forebear(g)...))
@@ -271,12 +272,15 @@ func (n *Node) searchOn(g *group) {
 }
 
 // through is what the delay to here would be with a candidate as parent.
-func (n *Node) through(c *candidate) time.Duration {
+func (n *Node) through(c *candidate) time.Duration { return c.stand.Delay + n.wayTo(c) + wait(c.turn) }
+
+// wayTo is what the way to a candidate takes.
+func (n *Node) wayTo(c *candidate) time.Duration {
 	rtt := c.rtt
 	if rtt == 0 && n.at.Known() && c.stand.At.Known() {
 		rtt = n.at.RTT(c.stand.At)
 	}
-	return c.stand.Delay + rtt/2 + hopCost
+	return rtt/2 + hopCost
 }
 
 // enough is the delay that a move has to get below.

@@ -5,7 +5,7 @@ import "time"
 // The last of all to hold an event set how late a feed is at worst (RMD of Scribe §5). They
 // are few, and by the rule for everybody they search ever more seldom for what is little to
 // them. So each node tells how far the last leaf below it is, and the top tells all: who is
-// last then knows it, and those above it send to it first.
+// last then knows it.
 //
 // That is hearsay, as all that is told of places: who lies about it makes others search in
 // vain, or nobody search as one of the last.
@@ -29,13 +29,14 @@ func far(units uint16) time.Duration { return time.Duration(units) * farUnit }
 func (n *Node) farthest(g *group) uint16 {
 	way := time.Duration(0)
 	for i := range g.links.children {
-		way = max(way, n.farBy(&g.links.children[i]))
+		c := &g.links.children[i]
+		way = max(way, n.down(c)+wait(c.turn))
 	}
 	return uint16(min(way/farUnit, 1<<16-1))
 }
 
-// farBy is how long an event takes from here to the last leaf below a child.
-func (n *Node) farBy(c *child) time.Duration {
+// down is how long an event takes from here to the last leaf below a child, once it is sent.
+func (n *Node) down(c *child) time.Duration {
 	rtt := c.rtt
 	if rtt == 0 && n.at.Known() && c.stand.At.Known() {
 		rtt = n.at.RTT(c.stand.At)
@@ -76,18 +77,4 @@ func (n *Node) last(g *group) bool {
 	top := n.topAt(g)
 	direct := top.RTT(n.at.Coord) / 2
 	return top.Known() && n.at.Known() && delay > direct+max(direct/lastPart, gainLeast)
-}
-
-// urges is the weight by which a child has its turn: who is one of the last, or has one
-// below it, goes before some that are heavier.
-func (n *Node) urges(c *child, delay, worst time.Duration) uint32 {
-	if n.hasLast(c, delay, worst) {
-		return c.stand.Weight * lastMost
-	}
-	return c.stand.Weight
-}
-
-// hasLast reports whether a light child is one of the last, or one of those is below it.
-func (n *Node) hasLast(c *child, delay, worst time.Duration) bool {
-	return worst > 0 && c.stand.Weight <= lastMost && delay+n.farBy(c) > worst-worst/lastPart
 }

@@ -87,35 +87,6 @@ func TestTheParentIsToldHowFarTheLastIs(t *testing.T) {
 	}
 }
 
-// A light child with one of the last below it goes before one that is a few times heavier,
-// and not before those with many below them.
-func TestTheLastAreSentToSooner(t *testing.T) {
-	for _, c := range []struct {
-		longest uint16
-		order   []overlay.ID
-	}{
-		{0, []overlay.ID{"more", "heavy", "some", "last"}},
-		{1200, []overlay.ID{"more", "heavy", "last", "some"}},
-		{2000, []overlay.ID{"more", "heavy", "some", "last"}}, // others are later
-	} {
-		s := late(t, 20*ms, 10, c.longest)
-		s.child("some", 20, 10*ms, 50)
-		s.child("last", 2, 40*ms, 700) // 20 + 20 + 2 + 70
-		s.child("heavy", 900, 10*ms, 980)
-		s.child("more", 1000, 10*ms, 50)
-		s.push("parent", event(1))
-		var order []overlay.ID
-		for _, send := range s.out.Sends {
-			if send.Msg.Type == tree.Data {
-				order = append(order, send.To)
-			}
-		}
-		if !slices.Equal(order, c.order) {
-			t.Errorf("the longest way being %d: sent to %v", c.longest, order)
-		}
-	}
-}
-
 // The top says how far the last is when that changes, but not every moment.
 func TestTheTopTellsHowFarTheLastIs(t *testing.T) {
 	s := alone(t, tree.Config{}, &chart{rtt: 4 * ms})

@@ -16,11 +16,11 @@ type Type uint8
 // belongs to an older attempt is recognised and ignored.
 const (
 	Join   Type = iota + 1 // child → parent: adopt me. Edge, Ver (searches in vain before), Heads (cursor), Flags, Self, RTT, Peers (if moving: the parent left; the receiver's child above it)
-	Ack                    // parent → child: adopted. Edge, Ver, Flags, Path (top first, the parent last), Heads, Peers (members met), Reason (with Confirm, Moved: who makes room goes to where you are now)
+	Ack                    // parent → child: adopted. Edge, Ver, Turn, Flags, Path (top first, the parent last), Heads, Peers (members met), Reason (with Confirm, Moved: who makes room goes to where you are now)
 	Refuse                 // parent → child: not me. Edge, Reason, Peers (try these, best first)
 	Leave                  // child → parent: I am gone. Edge, Flags (Confirm: somebody was sent to my place)
 	Drop                   // parent → child: you are no child of mine. Edge, Reason, Peers; with Confirm: how would you stand below these? Posts: as they will stand; no Room: not meant, no Weight: it will have a place
-	Path                   // parent → child: my way to the top changed. Edge, Ver, Path (empty: I am detached)
+	Path                   // parent → child: my way to the top changed, or your turn. Edge, Ver, Turn, Path (empty: I am detached)
 	Data                   // an event. Event, Via, Hops, Want (receipts wanted), Flags
 	Heads                  // what the sender has, for every group it lists. Entries; now and then Digest, Paths
 	Pull                   // send me these. Stamp{Source, Epoch}, From, To (inclusive); if Fresh, what is after Stamp
@@ -34,7 +34,7 @@ const (
 	Sync                   // digests differ: these are the edges I see between us. Entries
 	Held                   // receipt: Peers hold the event of Stamp durably
 	Probe                  // how do you stand, and would you be my parent? As a Join that is Better, without Edge and Heads; without Self: who makes room asks
-	Offer                  // answer to a Probe. Flags (Better: yes), Self, Path, Peers (children near the asker; without a standing: a member to ask next)
+	Offer                  // answer to a Probe. Flags (Better: yes), Self, Turn (that the asker would have), Path, Peers (children near the asker; without a standing: a member to ask next)
 	Load                   // child → parent: how I stand. Edge, Self, RTT; with Confirm, the answer to such a Drop: below Peers, best first, as in Posts; to a Drop that is Moved, without Peers: I stay, there is no place
 	Crown                  // Peers[0] publishes and is the top: hang below it. Flags, Self (with Rendezvous)
 	Fork                   // the source of Event's stamp said two things there. Event's body is the proof
@@ -95,6 +95,7 @@ type Message struct {
 	Via     multicast.Via
 	Hops    uint8
 	Want    uint8
+	Turn    uint8 // how many copies leave before the receiver's
 	Group   multicast.Group
 	Edge    uint64
 	Ver     uint64

@@ -39,7 +39,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	}
 	n.dropLazy(g, from, true)
 	g.place = place{parent: from, edge: edge, ver: m.Ver, sent: g.place.sent, path: m.Path, stands: standsOf(m),
-		rtt: rtt, told: told, attached: m.Flags&Detached == 0, since: n.step.now}
+		rtt: rtt, turn: m.Turn, told: told, attached: m.Flags&Detached == 0, since: n.step.now}
 	n.resign(g)
 	if k := len(g.place.stands); k > 0 {
 		n.learnRTT(from, g.place.stands[k-1].At, rtt)
@@ -198,7 +198,7 @@ func (n *Node) onPath(g *group, from overlay.ID, m *Message) {
 	same := attached == p.attached && slices.Equal(m.Path, p.path)
 	stands := standsOf(m)
 	crowd := same && grown(stands, p.stands)
-	p.path, p.attached, p.stands = m.Path, attached, stands
+	p.path, p.attached, p.stands, p.turn = m.Path, attached, stands, m.Turn
 	n.hurry(g)
 	if !same || crowd || n.worthTelling(g) {
 		n.announce(g)

@@ -33,6 +33,7 @@ type candidate struct {
 	stand Standing
 	depth int
 	rtt   time.Duration // measured; 0: only estimated
+	turn  uint8         // as told, or to be expected
 	open  bool          // it said that it would be the parent
 	lost  bool          // the coin fell against it
 	named bool          // as a child by its parent: all who asked that one know it
@@ -98,6 +99,7 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 		n.regret(g, from, m)
 	}
 	if m.Self != nil {
+		o.Turn = n.turn(g, &child{id: from, stand: *m.Self, rtt: m.RTT})
 		if d, ok := n.router.RTT(from); ok {
 			n.learnRTT(from, m.Self.At, d)
 		}
@@ -187,7 +189,7 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 	if m.Flags&Detached != 0 || len(stands) != len(m.Path) || n.loops(m.Path) || g.child(from) >= 0 {
 		return
 	}
-	n.hear(g, candidate{id: from, stand: *m.Self, depth: len(m.Path), rtt: rtt, open: m.Flags&Better != 0})
+	n.hear(g, candidate{id: from, stand: *m.Self, depth: len(m.Path), rtt: rtt, turn: m.Turn, open: m.Flags&Better != 0})
 	for i, id := range m.Path {
 		n.hear(g, candidate{id: id, stand: stands[i], depth: i})
 	}
@@ -203,6 +205,9 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 func (n *Node) hear(g *group, c candidate) {
 	n.befriend(g, c.id, &c.stand, c.rtt)
 	if c.stand.Weight > 0 {
+		if c.rtt == 0 {
+			c.turn = n.mayWait(&c.stand, g.weight())
+		}
 		g.tune.s.add(c)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Standing is what a node tells about its place in one tree. It is hearsay: it
 // proposes whom to ask, and what is measured decides.
 type Standing struct {
-	Delay  time.Duration // from the top, the sum of the edges' one-way delays and hopCost each
+	Delay  time.Duration // from the top, the sum of the edges' one-way delays, hopCost each, and turns
 	Weight uint32        // nodes in the subtree, this one included; 0: nothing is known
 	Height uint8         // edges down to its deepest leaf
 	Room   uint8         // children it could take
@@ -39,7 +39,7 @@ func (n *Node) standing(g *group) Standing {
 // delay is how long an event takes from the top to here.
 func (n *Node) delay(g *group) time.Duration {
 	if k := len(g.place.stands); k > 0 && g.place.parent != "" {
-		d := g.place.stands[k-1].Delay + g.place.rtt/2 + hopCost
+		d := g.place.stands[k-1].Delay + g.place.rtt/2 + hopCost + wait(g.place.turn)
 		if !g.member {
 			d += strangerCost
 		}
@@ -127,6 +127,7 @@ const (
 func (n *Node) reckon(g *group) {
 	p := &g.place
 	g.links.far = n.farthest(g)
+	n.takeTurns(g)
 	if p.top && n.worthTelling(g) {
 		n.announce(g)
 	}

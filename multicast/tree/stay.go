@@ -74,7 +74,7 @@ func (n *Node) losesLeast(g *group, s *swap) (victim int, to overlay.ID) {
 			if j == i || o.stand.Room == 0 {
 				continue
 			}
-			delay := o.stand.Delay + o.stand.At.RTT(c.stand.At)/2 + hopCost
+			delay := n.below(&o.stand, c.stand.At, c.stand.Weight)
 			if loss := float64(max(c.stand.Weight, 1)) * float64(delay-c.stand.Delay); loss < least {
 				victim, least, to = i, loss, o.id
 			}

@@ -54,6 +54,7 @@ type Frame struct {
 	Self          *Standing              `protobuf:"bytes,22,opt,name=self,proto3" json:"self,omitempty"`
 	Posts         []*Standing            `protobuf:"bytes,23,rep,name=posts,proto3" json:"posts,omitempty"` // of the nodes of path, then of peers; all of them or none
 	Rtt           uint64                 `protobuf:"varint,24,opt,name=rtt,proto3" json:"rtt,omitempty"`    // microseconds
+	Turn          uint32                 `protobuf:"varint,25,opt,name=turn,proto3" json:"turn,omitempty"`  // copies that leave before the one for the receiver
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -252,6 +253,13 @@ func (x *Frame) GetPosts() []*Standing {
 func (x *Frame) GetRtt() uint64 {
 	if x != nil {
 		return x.Rtt
+	}
+	return 0
+}
+
+func (x *Frame) GetTurn() uint32 {
+	if x != nil {
+		return x.Turn
 	}
 	return 0
 }
@@ -546,7 +554,7 @@ var File_wire_proto protoreflect.FileDescriptor
 const file_wire_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"wire.proto\x12\x10feedtree.tree.v1\"\x9a\x05\n" +
+	"wire.proto\x12\x10feedtree.tree.v1\"\xae\x05\n" +
 	"\x05Frame\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\rR\x04type\x12\x14\n" +
 	"\x05flags\x18\x02 \x01(\rR\x05flags\x12\x16\n" +
@@ -572,7 +580,8 @@ const file_wire_proto_rawDesc = "" +
 	"\x05known\x18\x15 \x01(\x06R\x05known\x12.\n" +
 	"\x04self\x18\x16 \x01(\v2\x1a.feedtree.tree.v1.StandingR\x04self\x120\n" +
 	"\x05posts\x18\x17 \x03(\v2\x1a.feedtree.tree.v1.StandingR\x05posts\x12\x10\n" +
-	"\x03rtt\x18\x18 \x01(\x04R\x03rtt\"\x86\x01\n" +
+	"\x03rtt\x18\x18 \x01(\x04R\x03rtt\x12\x12\n" +
+	"\x04turn\x18\x19 \x01(\rR\x04turn\"\x86\x01\n" +
 	"\bStanding\x12\x14\n" +
 	"\x05delay\x18\x01 \x01(\x04R\x05delay\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x04R\x06weight\x12\x16\n" +
