@@ -19,7 +19,7 @@ const (
 	lastPart   = 12                     // who is later than all but this part of the longest way is one of the last
 	lastFrom   = 1024                   // in a smaller tree everybody soon has asked everybody
 	lastMost   = 16                     // with more nodes than this below it is another one, further down
-	searchLast = 3                      // searches in vain until the last look around no more rarely: as searchAstray
+	searchLast = 2                      // searches in vain until the last look around no more rarely: as searchAstray
 	lastOften  = 4                      // and they may ask so many times as many
 )
 

@@ -1,6 +1,7 @@
 package tree_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -122,6 +123,30 @@ func TestTheTopTellsHowFarTheLastIs(t *testing.T) {
 	s.among(15 * time.Second)
 	if w := told(405); w != nil {
 		t.Errorf("told %v, which is nothing new", w)
+	}
+}
+
+// One of the last of all that finds nothing asks ever heavier nodes, as everybody does who
+// searches ever more seldom: else whoever has bad luck with its neighbours stays where it is.
+func TestTheLastAskEverHeavierNodes(t *testing.T) {
+	const nodes = 20
+	asked := map[uint16]int{}
+	for _, longest := range []uint16{1800, 2300} { // with the latter others are later
+		for seed := range uint64(nodes) {
+			s := &solo{t: t, n: tree.New(tree.Config{}, &chart{hop: "parent", rtt: 4 * ms}, rand.New(rand.NewPCG(seed, 2)))}
+			s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
+			s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: s.one("parent", tree.Join).Edge, Ver: 1,
+				Path: []overlay.ID{"top", "heavy", "parent"}, Posts: []tree.Standing{
+					{Weight: 8000, Far: longest, At: at(290)}, {Delay: 100 * ms, Weight: 1024, At: at(1)}, {Delay: 171 * ms, Weight: 16, At: at(1)}}})
+			s.link("member")
+			s.among(5 * time.Minute)
+			if len(s.sent("heavy", tree.Probe)) > 0 {
+				asked[longest]++
+			}
+		}
+	}
+	if asked[1800] < nodes/2 || asked[2300] > nodes/4 {
+		t.Errorf("of %d each, %d of the last asked a node of 1,024 in five minutes, and %d of others", nodes, asked[1800], asked[2300])
 	}
 }
 

@@ -280,9 +280,10 @@ func (n *Node) coin(g *group, c Standing, depth int) float64 {
 // end everybody has asked all that seem better.
 func (n *Node) chance(g *group, weight float64) float64 {
 	part := float64(g.weight()) / max(weight, 1)
-	often := float64(int(1) << (min(g.tune.slow, coinSlow) / 2))
-	if s := g.tune.s; s != nil && s.last {
-		often *= lastOften
+	slow, more := g.tune.slow, 1.0
+	if s := g.tune.s; s != nil && s.last { // it does not slow down
+		slow, more = max(slow, g.tune.vain), lastOften
 	}
-	return coinSlope * part * min(coinSteep*part, 1) * often
+	often := float64(int(1) << (min(slow, coinSlow) / 2))
+	return coinSlope * part * min(coinSteep*part, 1) * often * more
 }
