@@ -2,7 +2,6 @@ package tree
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/feedtree/feedtree/overlay"
@@ -174,7 +173,7 @@ func (n *Node) announce(g *group) {
 	path, stands := n.pathDown(g), n.standsDown(g)
 	var room [childrenUsual]served
 	for i, c := range n.firstServed(g, room[:0]) {
-		c.turn = uint8(min(i, math.MaxUint8))
+		c.turn = turnOf(i)
 		n.sendPath(g, c.child, path, stands)
 	}
 }

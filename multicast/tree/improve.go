@@ -240,7 +240,7 @@ func (n *Node) startSearch(g *group) {
 	}
 	for i := range g.place.path[:len(g.place.path)-1] {
 		at := &g.place.stands[i]
-		s.add(candidate{id: g.place.path[i], stand: *at, depth: i, turn: n.mayWait(at, g.weight())})
+		s.add(candidate{id: g.place.path[i], stand: *at, depth: i, turn: n.likelyTurn(at, g.weight())})
 	}
 	var room [4]overlay.ID
 	n.probe(g, append(n.scouts(g, room[:0]), n.forebear(g)...))
@@ -275,13 +275,7 @@ func (n *Node) searchOn(g *group) {
 func (n *Node) through(c *candidate) time.Duration { return c.stand.Delay + n.wayTo(c) + wait(c.turn) }
 
 // wayTo is what the way to a candidate takes.
-func (n *Node) wayTo(c *candidate) time.Duration {
-	rtt := c.rtt
-	if rtt == 0 && n.at.Known() && c.stand.At.Known() {
-		rtt = n.at.RTT(c.stand.At)
-	}
-	return rtt/2 + hopCost
-}
+func (n *Node) wayTo(c *candidate) time.Duration { return n.way(c.rtt, c.stand.At) }
 
 // enough is the delay that a move has to get below.
 func (n *Node) enough(g *group) time.Duration {

@@ -36,13 +36,7 @@ func (n *Node) farthest(g *group) uint16 {
 }
 
 // down is how long an event takes from here to the last leaf below a child, once it is sent.
-func (n *Node) down(c *child) time.Duration {
-	rtt := c.rtt
-	if rtt == 0 && n.at.Known() && c.stand.At.Known() {
-		rtt = n.at.RTT(c.stand.At)
-	}
-	return rtt/2 + hopCost + far(c.stand.Far)
-}
+func (n *Node) down(c *child) time.Duration { return n.way(c.rtt, c.stand.At) + far(c.stand.Far) }
 
 // longest is the longest way of all, as the top told; 0: nothing is known, or the tree is
 // small.

@@ -174,3 +174,57 @@ func TestASearchCountsTheTurn(t *testing.T) {
 		}
 	}
 }
+
+// A full node counts the turn that who wants to come would have there: two milliseconds
+// less of way are worth a swap to one with thirty nodes that is sent to first, and nothing
+// to one that fourteen others are before.
+func TestASwapCountsTheTurn(t *testing.T) {
+	for weight, want := range map[uint32]bool{2: true, 900: false} {
+		s := late(t, 20*ms, 10, 0)
+		for i := range 14 {
+			s.child(overlay.ID(fmt.Sprint("child ", i)), weight, 10*ms, 0)
+		}
+		s.child("light", 1, 10*ms, 0)
+		own := tree.Standing{Delay: 20*ms + 5*ms + 2*ms + 2*ms, Weight: 30, Height: 1, Room: 5, At: at(3)}
+		s.receive("comer", tree.Message{Type: tree.Join, Group: group, Edge: 77, Flags: tree.Better, Self: &own, RTT: 10 * ms,
+			Peers: []overlay.ID{"old"}, Posts: []tree.Standing{{Delay: 25 * ms, Weight: 40, At: at(3)}}})
+		if got := len(s.asked()) > 0; got != want {
+			t.Errorf("beside fourteen with %d each: children are asked to make room: %v", weight, got)
+		}
+	}
+}
+
+// Whom a full node sends on, it names first the child that has to send to the fewest
+// others, of two that are as far away.
+func TestABusyChildIsNamedAfterAnIdleOne(t *testing.T) {
+	s := late(t, 20*ms, 10, 0)
+	for i := range 15 {
+		c := tree.Standing{Delay: 27 * ms, Weight: 201, Room: 3, At: at(3)}
+		if i == 5 {
+			c.Weight, c.Room = 2, 14
+		}
+		s.receive(overlay.ID(fmt.Sprint("child ", i)), tree.Message{Type: tree.Join, Group: group, Edge: uint64(i + 1), Flags: tree.Detached, Self: &c, RTT: 10 * ms})
+	}
+	own := tree.Standing{Weight: 1, Room: 15, At: at(3)}
+	s.receive("comer", tree.Message{Type: tree.Join, Group: group, Edge: 77, Flags: tree.Detached, Self: &own, RTT: 10 * ms})
+	if r := s.one("comer", tree.Refuse); len(r.Peers) < 2 || r.Peers[0] != "child 5" {
+		t.Errorf("sent on to %v", r.Peers)
+	}
+}
+
+// Who measures where else it could be counts the turn that it may expect there: with twelve
+// children that have eight nodes each below them, a leaf waits for most of them.
+func TestWhoMakesRoomCountsTheTurnElsewhere(t *testing.T) {
+	would := func(room uint8) time.Duration {
+		s := late(t, 20*ms, 10, 0)
+		s.receive("parent", tree.Message{Type: tree.Drop, Flags: tree.Confirm, Group: group, Edge: edgeOf(s), Reason: tree.Moved,
+			Peers: []overlay.ID{"there"}, Posts: []tree.Standing{{Delay: 10 * ms, Room: room, At: at(3)}}})
+		s.one("there", tree.Probe)
+		s.receive("there", tree.Message{Type: tree.Offer, Flags: tree.Better, Group: group, Path: []overlay.ID{"top"},
+			Self: &tree.Standing{Delay: 10 * ms, Weight: 97, Room: room, At: at(3)}, Posts: []tree.Standing{{Weight: 4096, At: at(10)}}})
+		return s.one("parent", tree.Load).Posts[0].Delay
+	}
+	if more := would(3) - would(15); more < 8*150*time.Microsecond || more > 12*150*time.Microsecond {
+		t.Errorf("that is %v more than where nobody is", more)
+	}
+}

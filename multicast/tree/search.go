@@ -206,7 +206,7 @@ func (n *Node) hear(g *group, c candidate) {
 	n.befriend(g, c.id, &c.stand, c.rtt)
 	if c.stand.Weight > 0 {
 		if c.rtt == 0 {
-			c.turn = n.mayWait(&c.stand, g.weight())
+			c.turn = n.likelyTurn(&c.stand, g.weight())
 		}
 		g.tune.s.add(c)
 	}

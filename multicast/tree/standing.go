@@ -36,6 +36,15 @@ func (n *Node) standing(g *group) Standing {
 	return Standing{Delay: n.delay(g), Weight: g.weight(), Height: g.height(), Room: n.room(g), Far: g.links.far, At: n.at.Coord}
 }
 
+// way is what the hop between this node and one at a place takes: half of the round trip
+// that was measured, or if none was, of the one that coordinates say.
+func (n *Node) way(rtt time.Duration, there Coord) time.Duration {
+	if rtt == 0 && n.at.Known() && there.Known() {
+		rtt = n.at.RTT(there)
+	}
+	return rtt/2 + hopCost
+}
+
 // delay is how long an event takes from the top to here.
 func (n *Node) delay(g *group) time.Duration {
 	if k := len(g.place.stands); k > 0 && g.place.parent != "" {

@@ -16,8 +16,8 @@ import (
 const (
 	// turnCost is what a copy takes that leaves before: one of 4 KB at 200 Mbit/s. What a
 	// node's uplink really can do is not known to others, nor to itself. Three times as much
-	// makes a tree better where sending costs much (serial RMD 1.38 for 1.39 at 100,000
-	// nodes), and worse where it costs nothing (1.13 for 1.09).
+	// makes a tree better where sending costs much (serial RAD 1.78 for 1.84 at 100,000
+	// nodes), and worse where it costs nothing (static RMD 1.13 for 1.09).
 	turnCost = 150 * time.Microsecond
 	// turnWay is how much farther away a child's last leaf has to be for it to have the
 	// turn of one with e times as many nodes below.
@@ -26,6 +26,9 @@ const (
 
 // wait is how long so many copies take.
 func wait(turn uint8) time.Duration { return time.Duration(turn) * turnCost }
+
+// turnOf is the turn of who is sent to after so many.
+func turnOf(before int) uint8 { return uint8(min(before, math.MaxUint8)) }
 
 // served is a child and what its turn follows from.
 type served struct {
@@ -61,9 +64,9 @@ func (n *Node) turn(g *group, comer *child) (before uint8) {
 	return before
 }
 
-// mayWait is the turn that one with so many nodes below it may expect where nothing is said
+// likelyTurn is the turn that one with so many nodes below it may expect where nothing is said
 // of it: among so many children with as much below each.
-func (n *Node) mayWait(s *Standing, weight uint32) uint8 {
+func (n *Node) likelyTurn(s *Standing, weight uint32) uint8 {
 	children := n.cfg.Children - n.spare() - int(s.Room)
 	if s.Weight < 2 || children <= 0 {
 		return 0
@@ -75,7 +78,7 @@ func (n *Node) mayWait(s *Standing, weight uint32) uint8 {
 // below is the delay that one with so many nodes below it seems to have as a child of one
 // that stands so.
 func (n *Node) below(s *Standing, at Coord, weight uint32) time.Duration {
-	return s.Delay + s.At.RTT(at)/2 + hopCost + wait(n.mayWait(s, weight))
+	return s.Delay + s.At.RTT(at)/2 + hopCost + wait(n.likelyTurn(s, weight))
 }
 
 // takeTurns settles the children's turns anew. It tells those whose turn has become another
@@ -86,7 +89,7 @@ func (n *Node) takeTurns(g *group) {
 	}
 	var room [childrenUsual]served
 	for i, c := range n.firstServed(g, room[:0]) {
-		turn := uint8(min(i, math.MaxUint8))
+		turn := turnOf(i)
 		if (wait(turn) - wait(c.turn)).Abs() > gainLeast {
 			c.turn = turn
 			g.place.sent++

@@ -76,7 +76,7 @@ func (n *Node) weighed(g *group, from overlay.ID, m *Message) bool {
 			delay = min(m.Self.Delay, y.posts[at].Delay)
 		}
 		if at == 0 || !n.loops(m.Path) {
-			y.found = append(y.found, spot{from, delay + rtt/2 + hopCost + wait(n.mayWait(m.Self, g.weight()))})
+			y.found = append(y.found, spot{from, delay + rtt/2 + hopCost + wait(n.likelyTurn(m.Self, g.weight()))})
 		}
 	}
 	if len(y.out) == 0 {
