@@ -69,6 +69,30 @@ func TestLeanWorldIsTheSame(t *testing.T) {
 	}
 }
 
+// Messages are used again where nobody looks at them: that changes nothing, neither in them
+// nor in those that came twice.
+func TestMessagesUsedAgainAreTheSame(t *testing.T) {
+	run := func(watched bool) *sim.Trees {
+		var cfg sim.TreesConfig
+		cfg.Nodes, cfg.Net.Seed = 300, 5
+		if watched {
+			cfg.Net.Trace = func(oversim.Event[*tree.Message]) {}
+		}
+		w := sim.NewTrees(cfg)
+		w.SetFaults(oversim.Faults{Duplicate: 0.2, Reorder: 0.1, By: time.Second})
+		g, ids := w.GroupNamed("news"), w.IDs()
+		w.Join(g, ids...)
+		for range 6 {
+			w.RunFor(10 * time.Second)
+			w.Publish(g, ids[3], 0)
+		}
+		return w
+	}
+	if watched, not := run(true), run(false); watched.Hash() != not.Hash() {
+		t.Errorf("hashes %x and %x", watched.Hash(), not.Hash())
+	}
+}
+
 func TestLeanWorldHasNoLags(t *testing.T) {
 	w := sim.NewTrees(sim.TreesConfig{Lean: true})
 	g := w.GroupNamed("news")

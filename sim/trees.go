@@ -121,7 +121,13 @@ func NewTrees(cfg TreesConfig) *Trees {
 		}
 	}
 	cfg.Net.Number = number
-	cfg.Net.Clone = func(m *tree.Message) *tree.Message { twin := *m; return &twin }
+	cfg.Net.Clone = func(m *tree.Message) *tree.Message {
+		twin := *m
+		if m.Type == tree.Offer { // its lists are used again, once for each
+			twin.Peers, twin.Posts = slices.Clone(m.Peers), slices.Clone(m.Posts)
+		}
+		return &twin
+	}
 	if cfg.Unreachable != nil {
 		cfg.Net.Undialable = cfg.Unreachable
 	}

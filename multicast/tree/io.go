@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"slices"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -54,16 +55,39 @@ type Outbox struct {
 	Notices    []Notice
 
 	// Spent are messages that nobody will read any more, for the caller to put back
-	// if it knows. They are used again.
+	// if it knows. They are used again, and so are the lists of those that are offers.
 	Spent []*Message
 
 	groups   []*group // touched by the step at hand
 	pairs    []*pair
 	searches []*search // over, to be used again
+	named    []named   // the lists of offers that are spent, to be used again
 }
 
 // message returns one to be written over.
-func (o *Outbox) message() *Message { return again(&o.Spent) }
+func (o *Outbox) message() *Message {
+	m := again(&o.Spent)
+	if m.Type == Offer && cap(m.Peers) > 0 && len(o.named) < searchesKept {
+		o.named = append(o.named, named{m.Peers[:0], m.Posts[:0]})
+	}
+	return m
+}
+
+// named are whom an offer names and how those stand. They belong to one message, of which
+// nobody keeps them.
+type named struct {
+	peers []overlay.ID
+	posts []Standing
+}
+
+// lists returns empty ones with room for so many peers and standings.
+func (o *Outbox) lists(peers, posts int) named {
+	var l named
+	if last := len(o.named) - 1; last >= 0 {
+		l, o.named = o.named[last], o.named[:last]
+	}
+	return named{slices.Grow(l.peers, peers), slices.Grow(l.posts, posts)}
+}
 
 // search returns an empty one.
 func (o *Outbox) search() *search { return again(&o.searches) }

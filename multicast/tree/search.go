@@ -105,11 +105,10 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 		}
 		var room [childrenUsual]ranked
 		near := n.nearest(g, from, m.Self.At, room[:0])
-		o.Peers = make([]overlay.ID, len(near), len(near)+nearTold)
-		o.Posts = append(make([]Standing, 0, len(o.Posts)+len(near)+nearTold), o.Posts...)
-		for i, c := range near {
-			o.Peers[i] = c.id
-			o.Posts = append(o.Posts, c.stand)
+		l := n.step.out.lists(len(near)+nearTold, len(o.Posts)+len(near)+nearTold)
+		o.Peers, o.Posts = l.peers, append(l.posts, o.Posts...)
+		for _, c := range near {
+			o.Peers, o.Posts = append(o.Peers, c.id), append(o.Posts, c.stand)
 		}
 		n.nameNearby(g, from, m.Self, o)
 	}

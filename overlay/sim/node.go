@@ -205,9 +205,10 @@ func (e *Endpoint[M]) NextHop(key overlay.Key) (overlay.ID, bool) {
 // Closest implements overlay.Router.
 func (e *Endpoint[M]) Closest(key overlay.Key, n int) []overlay.ID {
 	e.net.settle()
-	near := e.net.closest(nil, e.node, front(key), n)
-	ids := make([]overlay.ID, len(near))
-	for k, c := range near {
+	l := e.net.laneOf(e.node)
+	l.near = e.net.closest(l.near[:0], e.node, front(key), n)
+	ids := make([]overlay.ID, len(l.near))
+	for k, c := range l.near {
 		ids[k] = e.net.nodes[c.node].id
 	}
 	return ids
