@@ -114,6 +114,8 @@ const (
 	Dropped                        // this node no longer serves the group at all
 	Forked                         // Stamp's source said two things at that place: Proof
 	Told                           // Peers[0] answered what it was asked about the group
+	Apart                          // this node has neighbours enough, none of whom is in the group: use HTTP until
+	Found                          // it has a place in it
 	Silent                         // Peers[0] does not answer and is treated as gone
 )
 
@@ -136,6 +138,7 @@ type Status struct {
 	Member   bool
 	Root     bool
 	Attached bool
+	Apart    bool         // none of the neighbours that this node keeps is in it
 	Parent   overlay.ID   // empty where there is none
 	Children []overlay.ID // those this node forwards to, where they are known
 	Heads    []Stamp      // the furthest places of lines that this node holds or was told of

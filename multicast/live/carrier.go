@@ -43,7 +43,7 @@ var (
 	notices  = map[tree.NoticeKind]multicast.NoticeKind{
 		tree.Attached: multicast.Attached, tree.DetachedNow: multicast.Detached, tree.Missing: multicast.Missing,
 		tree.Overdue: multicast.Overdue, tree.BeatDue: multicast.BeatDue, tree.Receipt: multicast.Receipt,
-		tree.GroupDropped: multicast.Dropped, tree.Silent: multicast.Silent, tree.Told: multicast.Told, tree.Forked: multicast.Forked,
+		tree.GroupDropped: multicast.Dropped, tree.Silent: multicast.Silent, tree.Told: multicast.Told, tree.Apart: multicast.Apart, tree.Found: multicast.Found, tree.Forked: multicast.Forked,
 	}
 )
 
@@ -51,7 +51,7 @@ var (
 func (c Carrier) Group(g multicast.Group) (multicast.Status, bool) {
 	s, ok := c.Loop.Group(g)
 	return multicast.Status{
-		Group: g, Member: s.Member, Root: s.Root, Attached: s.Attached,
+		Group: g, Member: s.Member, Root: s.Root, Attached: s.Attached, Apart: s.Apart,
 		Parent: s.Parent, Children: s.Children, Heads: slices.Concat(s.Heads, s.Heard),
 		Audience: -1, Depth: len(s.Path), Size: s.Size,
 	}, ok
@@ -74,7 +74,7 @@ func (c Carrier) Counters() (done, refused map[string]uint64) {
 	done = map[string]uint64{
 		"tree_delivered": n.Delivered, "tree_duplicates": n.Duplicates, "tree_stale": n.Stale,
 		"tree_gaps": n.Gaps, "tree_recovered": n.Recovered, "tree_missing": n.Missing,
-		"tree_joins_refused": n.Refused, "tree_rejoins": n.Rejoins, "tree_loops_broken": n.LoopsBroken, "tree_spared": n.Spared,
+		"tree_joins_refused": n.Refused, "tree_rejoins": n.Rejoins, "tree_loops_broken": n.LoopsBroken, "tree_spared": n.Spared, "tree_apart": n.Apart,
 	}
 	c.volume.into(done)
 	return done, refused

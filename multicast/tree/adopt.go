@@ -19,6 +19,9 @@ func (n *Node) onJoin(from overlay.ID, m *Message) {
 	case n.closed:
 		n.refuse(from, m, Closing, nil)
 		return
+	case m.Flags&Crowded != 0 && !n.mayKeep(m):
+		n.introduce(from, m)
+		return
 	case g == nil && len(n.order) >= maxGroups:
 		n.refuse(from, m, Full, nil)
 		return
@@ -42,7 +45,7 @@ func (n *Node) onJoin(from overlay.ID, m *Message) {
 		}
 	}
 	if reason != 0 && !makesRoom {
-		n.refuse(from, m, reason, n.downhill(g, from, m, reason))
+		n.refuse(from, m, reason, n.elsewhere(g, from, m, reason))
 		n.dropIfIdle(g)
 		return
 	}
@@ -70,6 +73,8 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		return Full
 	case g.child(from) >= 0:
 		return 0
+	case n.turnsAway(g, from, m):
+		return Full
 	case len(g.links.children) >= n.cfg.Children-n.spare() || n.held >= n.allChildren():
 		return Full
 	case n.keeps(g, m):
@@ -148,6 +153,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 		n.seekNext(g)
 	}
 	n.needPlace(g)
+	n.thin()
 }
 
 func (n *Node) pathDown(g *group) []overlay.ID {

@@ -7,6 +7,7 @@ import "time"
 type Config struct {
 	Children    int           // children per group: 16
 	AllChildren int           // children over all groups: 20, and 2 for each group the node is a member of
+	Neighbours  int           // peers with an edge or a lazy link, over all groups: 128
 	Lazy        int           // lazy links a member seeks per group: 8; it accepts twice as many
 	Lines       int           // sources remembered per group: 32
 	Buffer      int           // events kept per group (FeedTree §4.5.2: the last n items): 512
@@ -31,6 +32,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	def(&c.Children, 16)
+	def(&c.Neighbours, 128)
 	def(&c.Lazy, 8)
 	def(&c.Lines, 32)
 	def(&c.Buffer, 512)

@@ -16,8 +16,13 @@ import (
 // nodes below each.
 func full(t *testing.T, weight uint32, height uint8) (*solo, *chart) {
 	t.Helper()
+	return fullBy(t, tree.Config{}, weight, height)
+}
+
+func fullBy(t *testing.T, cfg tree.Config, weight uint32, height uint8) (*solo, *chart) {
+	t.Helper()
 	c := &chart{hop: "parent", rtts: map[overlay.ID]time.Duration{"parent": time.Millisecond}}
-	s := alone(t, tree.Config{}, c)
+	s := alone(t, cfg, c)
 	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
 	s.receive("parent", tree.Message{Type: tree.Ack, Group: group, Edge: s.one("parent", tree.Join).Edge, Ver: 1, Path: []overlay.ID{"parent"},
 		Posts: []tree.Standing{{Weight: 16_000, At: at(0)}}})

@@ -53,7 +53,7 @@ func (n *Node) spare() int {
 // lose least are asked to measure it, and the joiner waits for its answer. One without a
 // parent is not kept waiting.
 func (n *Node) displace(g *group, from overlay.ID, m *Message) (takes, waits bool) {
-	if !n.mayDisplace(g, m) {
+	if !n.mayDisplace(g, from, m) {
 		return false, false
 	}
 	b := n.bargain(g, from, m)
@@ -82,10 +82,10 @@ func (n *Node) displace(g *group, from overlay.ID, m *Message) (takes, waits boo
 
 // mayDisplace reports whether this node can weigh a joiner against its children, and
 // has time to.
-func (n *Node) mayDisplace(g *group, m *Message) bool {
+func (n *Node) mayDisplace(g *group, from overlay.ID, m *Message) bool {
 	own := m.Self
 	switch {
-	case n.spare() == 0 || !g.place.attached:
+	case n.spare() == 0 || !g.place.attached || n.tooMany(from):
 		return false
 	case g.links.swap == nil && (len(g.links.children) >= n.cfg.Children || n.held >= n.allChildren()):
 		return false
@@ -115,7 +115,7 @@ func (n *Node) victims(g *group, b *bargain) (vs []victim) {
 
 // mightSwap reports whether a joiner has a chance although this node is full.
 func (n *Node) mightSwap(g *group, from overlay.ID, m *Message) bool {
-	if !n.mayDisplace(g, m) {
+	if !n.mayDisplace(g, from, m) {
 		return false
 	}
 	b := n.bargain(g, from, m)

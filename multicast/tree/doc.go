@@ -83,6 +83,16 @@
 // once, they never persist. A node that has a parent and wants another one
 // keeps the first until the second has adopted it.
 //
+// # Neighbours
+//
+// A peer with an edge or a lazy link is a neighbour, over all groups one and the same, and
+// there are Config.Neighbours of them at most (neighbours.go). Then lazy links and better
+// places are sought among those that are there, lazy links go for edges, and a joiner is
+// named others. A member that knows nobody in a tree stays apart from it, says so (Apart,
+// Found), and looks around again ever more seldom; its application polls. A node with
+// thousands of feeds that hardly anybody else reads has its connections bounded by it, and
+// pushed what its neighbours read too.
+//
 // # Repair
 //
 // A keep-alive per pair of nodes, whatever the number of groups they share,
@@ -133,6 +143,10 @@
 // to it: events take the tree's edges from where they are, which costs a tenth
 // more delay and needs no connection beside the tree.
 //
+// A feed that finds nobody among the neighbours kept lives on polls alone: the copies that
+// nodes near the root keep under a lease are not asked for, since of thousands of feeds that
+// would cost more messages than all else.
+//
 // Nothing ties a source's key to a node, so a claim to the top is believed from
 // anybody. A false top can withhold what it is sent, as a false root can; lazy
 // links show that, and its children leave it.
@@ -146,11 +160,15 @@
 //  4. Children are at most Config.Children per group and Config.AllChildren in
 //     all; buffers, lines, lazy links and groups are bounded too.
 //  5. A node has one parent at a time from the first to the last day of its
-//     membership, but for failures: moves and swaps make the new edge first.
+//     membership, but for failures and for neighbours that are let go: moves and swaps
+//     make the new edge first.
 //  6. What is hearsay (heads told by neighbours) moves nothing but a question
 //     to who told it, and a claim to the top. Only verified stamps open a gap or
 //     end an epoch.
+//  7. Neighbours are at most Config.Neighbours, unless each of them is the only one above or
+//     below this node in a tree where that is needed: it publishes there, or is the root, or
+//     others hang below it.
 //
-// Who relies on them: 1 the node's store, 2 and 3 everybody above, 4 the
+// Who relies on them: 1 the node's store, 2 and 3 everybody above, 4 and 7 the
 // operator, 5 the reader, 6 whoever has a liar for a neighbour.
 package tree

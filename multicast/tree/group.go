@@ -12,6 +12,7 @@ import (
 type group struct {
 	id     multicast.Group
 	member bool
+	apart  bool // there are neighbours enough, and none of them is in the tree
 	fresh  bool // joined without a cursor and adopted by nobody since: lines met now are old
 	touch  bool
 	over   bool          // this node serves it no more

@@ -149,6 +149,8 @@ const (
 	Silent                              // Peers[0] answered no keep-alive and is treated as gone: the overlay may want to check
 	Contradiction                       // Events cannot both be of an honest source: if that can be proved, Convict it
 	Told                                // Peers[0] answered an Ask: what it has more of Group is being had from it
+	Apart                               // there are neighbours enough, and none is in the tree of the group: use HTTP until
+	Found                               // a place in it was found
 	Forked                              // Stamp's source said two things at that place: Events[0] is the proof
 )
 
@@ -173,6 +175,7 @@ type GroupStatus struct {
 	Root     bool // it is the tree's top
 	Meets    bool // the overlay's routes to the group end here
 	Attached bool
+	Apart    bool       // it has as many neighbours as it keeps, and none of them is in the tree: poll
 	Parent   overlay.ID // empty at the root
 	Children []overlay.ID
 	Lazy     []overlay.ID
@@ -198,5 +201,6 @@ type Counters struct {
 	Malformed   uint64
 	Rejoins     uint64
 	LoopsBroken uint64
+	Apart       uint64 // searches for a parent that ended without one, as there are neighbours enough
 	Spared      uint64 // joins and pulls refused, and children sent away, to send less
 }

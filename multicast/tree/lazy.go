@@ -22,7 +22,7 @@ func (n *Node) sample(ids []overlay.ID) []overlay.ID {
 // has some at once, before its own walks end somewhere.
 func (n *Node) meet(g *group, ids []overlay.ID) {
 	for _, id := range ids {
-		if id != n.self && g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < n.lazySoon() {
+		if id != n.self && g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < n.lazySoon() && !n.tooMany(id) {
 			n.send(id, n.linkTo(g))
 		}
 	}
@@ -47,6 +47,8 @@ func (n *Node) walk(g *group) {
 	case len(l.lazy) >= wanted: // so small a tree has no more of them; it may grow
 		l.pause = walkFew
 		return
+	case n.crowded():
+		l.pause = walkTo
 	case len(l.lazy) < n.lazySoon():
 		l.pause = min(2*l.pause, walkFew)
 	default:
@@ -109,7 +111,7 @@ func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
 }
 
 func (n *Node) couldLink(g *group, id overlay.ID) bool {
-	return g.member && n.pairs.find(id).tied(g) == nil
+	return g.member && n.pairs.find(id).tied(g) == nil && !n.tooMany(id)
 }
 
 // lazyMost is how many lazy links a member accepts. It seeks fewer.
@@ -189,6 +191,8 @@ func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
 func (n *Node) walkSoon(g *group) {
 	l := &g.links
 	switch wanted := n.lazyWanted(g); {
+	case len(l.lazy) < wanted && n.crowded(): // those it may have come with what it walks anyway
+		l.walkAt = max(l.walkAt, n.step.now+n.jitter(walkLater, 0.5))
 	case len(l.lazy) < min(wanted, n.lazySoon()):
 		l.pause = walkFrom
 		l.walkAt = n.step.now + n.jitter(walkFrom, 0.5)

@@ -63,8 +63,9 @@ const (
 	Replica                      // Data: keep it under a lease, you are near the root
 	AsParent                     // Entry of a Sync: the sender is the parent of this edge
 	Better                       // Join: I move because it is better for me, and say how much
-	Confirm                      // Ack: another child makes room for you; tell me once you are there. Drop: measure, and stay; Load: measured. Entry of Heads: answer me even if you have nothing (with Fresh); as you asked
+	Confirm                      // Join, Crowded: but you are a neighbour: adopt me if you are a member. Ack: another child makes room for you; tell me once you are there. Drop: measure, and stay; Load: measured. Entry of Heads: answer me even if you have nothing (with Fresh); as you asked
 	Rendezvous                   // Crown: the overlay's routes end at you; be found and pass joiners on
+	Crowded                      // Join: I have neighbours enough; refuse me, and name those in the tree
 )
 
 // Reason says why an edge was refused or dropped.

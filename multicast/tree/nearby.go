@@ -129,7 +129,7 @@ func (n *Node) friend(g *group) (overlay.ID, bool) {
 	var room [nearMost]*nearby
 	near := room[:0]
 	for i := range g.tune.near {
-		if c := &g.tune.near[i]; !g.near(c.id) {
+		if c := &g.tune.near[i]; !g.near(c.id) && !n.tooMany(c.id) {
 			near = append(near, c)
 		}
 	}

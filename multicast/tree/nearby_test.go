@@ -15,8 +15,13 @@ import (
 // one place but for the edge to the parent, which is as long as the chart says.
 func searching(t *testing.T, c *chart, seed uint64, delays ...time.Duration) *solo {
 	t.Helper()
+	return searchingBy(t, tree.Config{}, c, seed, delays...)
+}
+
+func searchingBy(t *testing.T, cfg tree.Config, c *chart, seed uint64, delays ...time.Duration) *solo {
+	t.Helper()
 	c.hop = "parent"
-	s := &solo{t: t, n: tree.New(tree.Config{}, c, rand.New(rand.NewPCG(seed, 2)))}
+	s := &solo{t: t, n: tree.New(cfg, c, rand.New(rand.NewPCG(seed, 2)))}
 	s.step(tree.Input{Kind: tree.JoinGroup, Group: group})
 	var path []overlay.ID
 	var posts []tree.Standing

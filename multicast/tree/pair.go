@@ -163,6 +163,9 @@ func lazyDigest(g multicast.Group) uint64 { return edgeDigest(g, 0, "") }
 func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) {
 	p := n.pairs.find(id)
 	if p == nil {
+		if edges > 0 && n.crowded() {
+			n.makeRoom(g)
+		}
 		p = &pair{id: id, compared: n.step.now, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)}
 		p.ties = p.first[:0]
 		p.alarm = n.alarms.add(sleeper{pair: p})
@@ -210,6 +213,7 @@ func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int16) {
 		}
 		if len(p.ties) == 0 {
 			n.pairs.drop(p)
+			n.roomAgain()
 		}
 		return
 	}

@@ -30,6 +30,11 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 		n.seekNext(g)
 		return
 	}
+	if n.declines(g, from) {
+		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
+		n.askAgain(g, from)
+		return
+	}
 	edge, better, rtt, told := s.edge, s.better, n.rtt(from, s.asked), s.told
 	moving, was := s.moving, n.delay(g)
 	g.seek = seek{}
@@ -74,6 +79,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 
 func (n *Node) attachedNotice(g *group) {
 	if g.place.attached {
+		n.found(g)
 		n.notice(Notice{Kind: Attached, Group: g.id, Peers: slices.Clone(g.place.path)})
 	}
 }

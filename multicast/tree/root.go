@@ -17,6 +17,7 @@ func (n *Node) becomeTop(g *group) {
 	g.duty = duty{root: true, pause: rootCheck}
 	n.keepTop(g)
 	n.announce(g)
+	n.found(g)
 	n.notice(Notice{Kind: Attached, Group: g.id, Root: true})
 	n.askHeads(g, n.router.Closest(g.key, n.cfg.Replicas), 0)
 }
@@ -83,7 +84,7 @@ func (n *Node) routes() {
 				n.touch(g)
 				g.duty.check = min(orNever(g.duty.check), n.step.now+n.jitter(tellAfter, 0.5))
 			}
-		case g.seek.on && g.seek.target == "" && !g.seek.looking:
+		case g.seek.on && g.seek.target == "" && !g.seek.looking && !g.apart:
 			n.touch(g)
 			g.seek.at = min(g.seek.at, n.step.now+n.jitter(tellAfter, 0.5))
 		}

@@ -230,7 +230,7 @@ func (n *Node) promising(g *group) []overlay.ID {
 	for i := range s.pool {
 		c := &s.pool[i]
 		pays := !c.lost && c.rtt == 0 && c.id != g.place.parent && n.through(c) < limit &&
-			c.depth+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0 && !g.tune.asked.has(c.id)
+			c.depth+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0 && !g.tune.asked.has(c.id) && !n.tooMany(c.id)
 		if pays {
 			if c.lost = n.rng.Float64() >= n.odds(g, c); !c.lost {
 				cs = append(cs, c)

@@ -74,10 +74,13 @@ func (n *Node) seekNext(g *group) {
 
 func (n *Node) nextCandidate(g *group) (overlay.ID, bool) {
 	s := &g.seek
+	if n.crowded() {
+		s.todo = n.knownFirst(s.todo)
+	}
 	for len(s.todo) > 0 && len(s.tried) < pullMax {
 		id := s.todo[0]
 		s.todo = s.todo[1:]
-		if id == n.self || id == "" || id == g.place.parent || s.moving && n.avoids(g, id) || slices.Contains(s.tried, id) {
+		if id == n.self || id == "" || id == g.place.parent || s.moving && n.avoids(g, id) || slices.Contains(s.tried, id) || n.passes(g, id) {
 			continue
 		}
 		s.tried = append(s.tried, id)
@@ -112,6 +115,9 @@ func (n *Node) sendJoin(g *group) {
 	m := &Message{Type: Join, Group: g.id, Edge: g.seek.edge, Ver: uint64(g.seek.round), Heads: g.cursor(), Self: &own}
 	if !g.seek.moving {
 		m.Flags |= Detached
+	}
+	if !g.seek.moving && n.apart(g) {
+		m.Flags |= n.onlyAsks(g.seek.target)
 	}
 	if g.seek.better {
 		n.sayWhy(g, g.seek.target, m)
@@ -201,7 +207,11 @@ func (n *Node) seekFailed(g *group) {
 // pause waits, longer each time, before the next round.
 func (n *Node) pause(g *group) {
 	s := &g.seek
-	wait := min(retryFrom<<min(s.round, 10), retryTo)
+	wait, apart := min(retryFrom<<min(s.round, 10), retryTo), n.apart(g)
+	if apart {
+		n.standApart(g)
+		wait = min(apartFrom<<(2*min(s.round, 10)), apartTo)
+	}
 	g.seek = seek{on: true, round: s.round + 1, at: n.step.now + n.jitter(wait, 0.5)}
 	n.touch(g)
 }

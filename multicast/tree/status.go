@@ -27,6 +27,7 @@ func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
 		Root:     g.place.top,
 		Meets:    g.isRoot(n.step.now),
 		Attached: g.place.attached,
+		Apart:    g.apart,
 		Parent:   g.place.parent,
 		Lazy:     slices.Clone(g.links.lazy),
 		Path:     slices.Clone(g.place.path),
