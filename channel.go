@@ -35,6 +35,7 @@ type work struct {
 	busy     bool
 	quiet    bool           // this node may not poll for others
 	unwanted bool           // because the feed asks for it
+	apart    bool           // there is no place in its tree: this node polls for itself
 	habit    schedule.Habit // what its polls have taught, whoever made them
 	least    time.Duration  // what the origin's limits allow one client
 	crowd    int            // nodes in the feed's tree, 0 if that is not known

@@ -129,7 +129,7 @@ func (d *desk) look() {
 	d.company.alone = alone
 	for _, ch := range d.channels {
 		if !ch.local() {
-			ch.sched.SetAlone(d.now(), alone)
+			ch.sched.SetAlone(d.now(), alone || ch.work.apart)
 			d.arm(ch)
 		}
 	}
@@ -188,6 +188,8 @@ func (n *Node) notice(what multicast.Notice) {
 		n.desk.post(func(d *desk) { d.receipt(what) })
 	case multicast.Overdue:
 		n.desk.post(func(d *desk) { d.overdue(what) })
+	case multicast.Apart, multicast.Found:
+		n.desk.post(func(d *desk) { d.apart(what.Group, what.Kind == multicast.Apart) })
 	case multicast.Forked:
 		n.desk.post(func(d *desk) { d.forked(what) })
 	}

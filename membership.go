@@ -30,6 +30,7 @@ func (d *desk) settle(ch *channel, rec store.Feed) {
 func (d *desk) enter(ch *channel) {
 	d.groups[ch.group] = ch
 	d.node.judges.set(ch.group, ch.standing)
+	ch.work.apart = false
 	ch.sched.SetAlone(d.now(), d.company.alone)
 }
 
@@ -40,6 +41,22 @@ func (d *desk) leave(ch *channel) {
 	delete(d.groups, ch.group)
 	d.node.judges.drop(ch.group)
 	_ = d.node.carrier.Leave(ch.group) // fails only once the loop has ended, which leaves everything
+}
+
+// apart takes that the node has no place in a feed's tree, as none of the neighbours that it
+// keeps is in it, or has one again. Until then it polls, whatever a publisher promised.
+func (d *desk) apart(g multicast.Group, apart bool) {
+	ch := d.groups[g]
+	if ch == nil || ch.work.apart == apart {
+		return
+	}
+	ch.work.apart = apart
+	ch.sched.SetAlone(d.now(), d.company.alone || apart)
+	if apart {
+		d.node.config.Log.Info("no node that is connected anyway carries the feed, and there are connections enough: it is polled", "feed", ch.url)
+	}
+	ch.refresh(false)
+	d.arm(ch)
 }
 
 // join joins the tree of a channel with what the store holds of it.

@@ -43,6 +43,7 @@ type FeedStatus struct {
 
 	Root     bool     `json:"root"`
 	Attached bool     `json:"attached"`
+	Apart    bool     `json:"apart"`  // none of the neighbours that the node keeps is in the tree, so it polls
 	Parent   string   `json:"parent"` // peer ID, empty at the root
 	Children []string `json:"children"`
 	Depth    int      `json:"depth"` // hops to the top of the tree
@@ -212,7 +213,7 @@ func (n *Node) locate(s *FeedStatus, ch *channel) {
 		return
 	}
 	s.Audience = t.Size
-	s.Root, s.Attached, s.Parent, s.Children = t.Root, t.Attached, idText(t.Parent), idTexts(t.Children)
+	s.Root, s.Attached, s.Apart, s.Parent, s.Children = t.Root, t.Attached, t.Apart, idText(t.Parent), idTexts(t.Children)
 	s.Depth = t.Depth
 }
 

@@ -17,7 +17,7 @@ type census struct {
 func takeCensus(feeds []feedtree.FeedStatus) *census {
 	c := &census{
 		roles:   map[feedtree.Role]int{feedtree.RoleVolunteer: 0, feedtree.RoleSubscriber: 0, feedtree.RoleLocal: 0, feedtree.RolePublisher: 0},
-		places:  map[string]int{"root": 0, "inside": 0, "leaf": 0, "detached": 0},
+		places:  map[string]int{"root": 0, "inside": 0, "leaf": 0, "apart": 0, "detached": 0},
 		refused: map[string]uint64{},
 	}
 	for _, f := range feeds {
@@ -52,6 +52,8 @@ func placeIn(f feedtree.FeedStatus) string {
 	switch {
 	case f.Root:
 		return "root"
+	case f.Apart:
+		return "apart"
 	case !f.Attached:
 		return "detached"
 	case len(f.Children) > 0:

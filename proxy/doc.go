@@ -144,7 +144,7 @@
 //	feedtree_feed_events_refused{reason}  events refused of the feeds that are followed now
 //	feedtree_peers, _links{kind}          nodes connected: direct, punched, relayed
 //	feedtree_reachable{state}             1 for public, private or unknown
-//	feedtree_trees{place}                 root, inside, leaf or detached
+//	feedtree_trees{place}                 root, inside, leaf, apart (none of the neighbours kept is in the tree) or detached
 //	feedtree_tree_depth_max, _children    hops to the farthest top; nodes that events are handed on to
 //	feedtree_traffic_bytes_total{direction}  sent to and received from other nodes, with all headers
 //	feedtree_upload_hour_bytes, _upload_limit_bytes, _upload_sparing, _upload_spared_total

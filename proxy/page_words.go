@@ -29,6 +29,8 @@ func inWords(f feedtree.FeedStatus, now time.Time) words {
 		return words{"local", "Stays on this machine: " + strings.TrimSuffix(f.Local, ".") + ".", nextPoll(f, now)}
 	case f.Role == feedtree.RolePublisher:
 		return words{"fine", "Published from here.", ""}
+	case f.Apart:
+		return words{"fine", "Fetched from the site" + fetchedAt(f, now) + ": none of the nodes this one is connected to carries it.", nextPoll(f, now)}
 	case f.Live:
 		return words{"fine", "Pushed by its publisher" + heardOf(f, now) + ".", "News comes by itself."}
 	case f.Role == feedtree.RoleVolunteer:

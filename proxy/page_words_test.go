@@ -46,6 +46,8 @@ func TestStatesInWords(t *testing.T) {
 		{feedtree.FeedStatus{Role: feedtree.RoleLocal, Local: "the host is private", NextPoll: next}, "local", "Stays on this machine: the host is private.", "The site is asked next in 1 h."},
 		{feedtree.FeedStatus{Role: feedtree.RolePublisher}, "fine", "Published from here.", ""},
 		{feedtree.FeedStatus{Role: feedtree.RoleSubscriber}, "fine", "Fetched from the site.", ""},
+		{feedtree.FeedStatus{Role: feedtree.RoleSubscriber, Live: true, Apart: true, LastFetch: heard, NextPoll: next}, "fine",
+			"Fetched from the site, last answer 3 min ago: none of the nodes this one is connected to carries it.", "The site is asked next in 1 h."},
 	} {
 		if w := inWords(c.feed, now); w.Class != c.class || w.Now != c.now || w.Next != c.next {
 			t.Errorf("%+v: %+v", c.feed, w)
