@@ -65,6 +65,7 @@ var measures = []measure{
 	{"heavy_control_per_s", "of the one node that is in many feeds"},
 	{"heavy_children", ""},
 	{"heavy_neighbours", ""},
+	{"heavy_apart", "feeds that none of its neighbours is in, and that it polls"},
 	{"heavy_coverage", ""},
 	{"items", "published"},
 	{"messages_per_item_member", "all messages sent, heartbeats' too"},

@@ -57,8 +57,9 @@ var rows = []struct {
 	{"nat", Config{Nodes: 300, Seed: 1, WarmUp: 2 * time.Minute}, []bar{
 		{"detached", 0, 0}, {"hidden_roots", 0, 0}, {"children_group_max", 16, 16}, {"delay_p99_s", 1, 0.5},
 	}, []bar{{"coverage", 1, 1}, {"coverage_5s", 0.999, 0.999}}},
-	{"feeds", Config{Nodes: 100, Seed: 1, Feeds: 30, Span: 2 * time.Minute}, []bar{{"children_max", 64, 64}},
-		[]bar{{"coverage", 1, 1}, {"heavy_coverage", 1, 1}, {"heavy_feeds", 30, 30}}},
+	{"feeds", Config{Nodes: 300, Seed: 1, Feeds: 300, Span: 2 * time.Minute}, []bar{
+		{"children_group_max", 16, 16}, {"neighbours_max", 128, 128}, {"heavy_neighbours", 128, 128}, {"heavy_apart", 0, 0},
+	}, []bar{{"coverage", 1, 1}, {"heavy_coverage", 1, 1}, {"heavy_feeds", 300, 300}}},
 	{"imc05", Config{Nodes: 200, Seed: 1, Span: 40 * time.Minute}, []bar{
 		{"redundant_copies", 0.02, 0.01}, {"noise_share", 0.05, 0.01},
 	}, []bar{{"coverage", 1, 1}, {"items", 3, 3}}},

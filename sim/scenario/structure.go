@@ -89,13 +89,14 @@ type shape struct {
 	children      []uint32 // by node, over all feeds
 	childrenGroup int      // most of one node in one feed
 	neighbours    []uint32 // by node: peers with an edge or a lazy link
+	apart         []uint32 // by node: feeds that none of its neighbours is in, and that it polls
 	roots         int      // of the first feed
 	detached      int      // members that are up and have no way to the top
 }
 
 // shape looks at every node and feed.
 func (w *world) shape() shape {
-	s := shape{children: make([]uint32, len(w.ids)), neighbours: make([]uint32, len(w.ids))}
+	s := shape{children: make([]uint32, len(w.ids)), neighbours: make([]uint32, len(w.ids)), apart: make([]uint32, len(w.ids))}
 	for i := range w.ids {
 		n := w.Node(w.ids[i])
 		if n == nil {
@@ -109,7 +110,10 @@ func (w *world) shape() shape {
 			if st.Root && g == w.feeds[0].group {
 				s.roots++
 			}
-			if st.Member && !st.Attached {
+			switch {
+			case st.Apart:
+				s.apart[i]++
+			case st.Member && !st.Attached:
 				s.detached++
 			}
 			meet(peers, st)

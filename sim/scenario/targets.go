@@ -79,7 +79,7 @@ func droppersTargets(Config) []Target {
 }
 
 func feedsTargets(Config) []Target {
-	return []Target{atLeast("coverage", 1), atLeast("heavy_coverage", 1), atMost("heavy_neighbours", 128), atMost("children_max", 64)}
+	return []Target{atLeast("coverage", 1), atMost("children_group_max", 16), atMost("neighbours_max", 128), atMost("heavy_neighbours", 128)}
 }
 
 func imc05Targets(Config) []Target {
