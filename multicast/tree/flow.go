@@ -333,6 +333,7 @@ func (n *Node) publish(in Input) {
 		if in.Event.TTL > 0 {
 			l.beatAt = n.step.now + in.Event.TTL - in.Event.TTL/10
 			n.wantTop(g)
+			n.lookAgain(g)
 		}
 	}
 	n.needPlace(g)

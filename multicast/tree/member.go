@@ -31,6 +31,7 @@ func (n *Node) needPlace(g *group) {
 // leave is the application's: the node stays only if others hang below it.
 func (n *Node) leave(g *group) {
 	n.touch(g)
+	g.apart = false
 	if g.member {
 		g.member = false
 		n.member--

@@ -224,12 +224,21 @@ func (n *Node) roomAgain() {
 	first := n.rng.IntN(len(n.order))
 	for i := range n.order {
 		g := n.order[(first+i)%len(n.order)]
-		if g.apart && g.seek.on && g.seek.target == "" && !g.seek.looking {
-			n.touch(g)
-			g.seek.at = min(orNever(g.seek.at), n.step.now+n.jitter(retryFrom, 0.5))
+		if n.lookAgain(g) {
 			return
 		}
 	}
+}
+
+// lookAgain brings the next search forward of a group that this node stands apart from. It
+// reports false if there is none to bring forward.
+func (n *Node) lookAgain(g *group) bool {
+	if !g.apart || !g.seek.on || g.seek.target != "" || g.seek.looking {
+		return false
+	}
+	n.touch(g)
+	g.seek.at = min(orNever(g.seek.at), n.step.now+n.jitter(retryFrom, 0.5))
+	return true
 }
 
 // knownFirst moves those of the candidates to the front that are neighbours.

@@ -183,6 +183,34 @@ func TestRoutesDoNotWakeWhoStandsApart(t *testing.T) {
 	}
 }
 
+// Who begins to publish is in the tree at once, and who leaves a feed is apart from nothing.
+func TestAPublisherDoesNotStayApart(t *testing.T) {
+	s, c := packed(t)
+	c.hop = "hop"
+	s.joins(feed(1), "hop", names())
+	s.step(tree.Input{Kind: tree.Looked, Group: feed(1), OK: true})
+	ev := *event(1)
+	ev.Group, ev.TTL = feed(1), time.Minute
+	s.step(tree.Input{Kind: tree.Publish, Group: feed(1), Event: ev})
+	s.among(time.Second)
+	if j := s.answers(feed(1), "hop", adopted("hop")); j.Flags != tree.Detached {
+		t.Errorf("a parent is asked with %b", j.Flags)
+	}
+	if st, _ := s.n.Status(feed(1)); st.Apart || st.Parent != "hop" {
+		t.Errorf("it hangs below %q; apart: %v", st.Parent, st.Apart)
+	}
+
+	s, c = packed(t)
+	c.hop = "hop"
+	s.joins(feed(1), "hop", names())
+	s.step(tree.Input{Kind: tree.Looked, Group: feed(1), OK: true})
+	s.step(tree.Input{Kind: tree.Lease, Group: feed(1)})
+	s.step(tree.Input{Kind: tree.LeaveGroup, Group: feed(1)})
+	if st, _ := s.n.Status(feed(1)); st.Apart {
+		t.Error("it stays apart from a feed that it has left")
+	}
+}
+
 // Two that were asked while there was room for one say yes: the second one is left again,
 // and asked for names.
 func TestRoomForOneIsNotTakenTwice(t *testing.T) {
