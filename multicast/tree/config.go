@@ -62,6 +62,7 @@ const (
 	walkTo       = 16 * time.Minute
 	walkFew      = 30 * time.Second        // but to no more than this with fewer than it seeks at once
 	walkLater    = 30 * time.Second        // and no sooner than after this with more
+	walkShare    = 16                      // groups; of who has neighbours enough, walks are this much rarer with each so many more
 	tellEvery    = 1500 * time.Millisecond // and no more often than this to one neighbour,
 	tellShare    = 375 * time.Millisecond  // nor, in the mean, than this for each lazy link there is to a lazy link
 	tellWith     = 500 * time.Millisecond  // by so much later, so that it goes out after the next event,

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"slices"
+	"time"
 
 	"github.com/feedtree/feedtree/overlay"
 )
@@ -48,7 +49,8 @@ func (n *Node) walk(g *group) {
 		l.pause = walkFew
 		return
 	case n.crowded():
-		l.pause = walkTo
+		l.pause = n.walkSeldom()
+		l.walkAt = n.step.now + n.jitter(l.pause, 0.25)
 	case len(l.lazy) < n.lazySoon():
 		l.pause = min(2*l.pause, walkFew)
 	default:
@@ -191,8 +193,8 @@ func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
 func (n *Node) walkSoon(g *group) {
 	l := &g.links
 	switch wanted := n.lazyWanted(g); {
-	case len(l.lazy) < wanted && n.crowded(): // those it may have come with what it walks anyway
-		l.walkAt = max(l.walkAt, n.step.now+n.jitter(walkLater, 0.5))
+	case len(l.lazy) < wanted && n.crowded():
+		l.walkAt = max(l.walkAt, n.step.now+n.jitter(n.walkSeldom(), 0.25))
 	case len(l.lazy) < min(wanted, n.lazySoon()):
 		l.pause = walkFrom
 		l.walkAt = n.step.now + n.jitter(walkFrom, 0.5)
@@ -200,6 +202,13 @@ func (n *Node) walkSoon(g *group) {
 		l.pause = walkLater
 		l.walkAt = n.step.now + n.jitter(walkLater, 0.5)
 	}
+}
+
+// walkSeldom is the pause between the walks of a member that has neighbours enough. Its links
+// can only be with those, and where one group in ten thousand walked each second it would
+// walk all the time.
+func (n *Node) walkSeldom() time.Duration {
+	return walkTo * time.Duration(1+len(n.order)/walkShare)
 }
 
 // lazySoon is how many lazy links a member seeks at once.

@@ -378,3 +378,23 @@ func neighboursOf(n *tree.Node) int {
 	delete(all, "")
 	return len(all)
 }
+
+// Who has neighbours enough walks in one group or the other, not in all of them every quarter
+// of an hour: thousands of feeds would make it walk without a pause.
+func TestWalksAreRareInManyGroups(t *testing.T) {
+	walks := func(groups int) (n int) {
+		s, c := packed(t)
+		c.hop = "parent"
+		for i := range groups {
+			large := adopted("far", "parent")
+			large.Posts = []tree.Standing{{Weight: 1000}, {Weight: 10}}
+			s.joins(feed(i), "parent", large)
+		}
+		s.count(tree.Walk, time.Hour) // each looks around at first
+		return s.count(tree.Walk, 24*time.Hour)
+	}
+	few, many := walks(4), walks(160)
+	if few == 0 || many > 6*few {
+		t.Errorf("%d walks in a day in 4 groups, %d in 160", few, many)
+	}
+}
