@@ -30,8 +30,7 @@ const (
 	searchAstray = 6                      // the same for a node whose place is plainly bad, until it has been there for long:
 	searchHurry  = 5 * time.Minute        // by then, or once a small tree's nodes were all asked, there is no room; until then, who hangs too deep does not slow down
 	astrayBy     = 30 * time.Millisecond  // a place is plainly bad that is late by this beside half its way,
-	astrayShare  = time.Millisecond / 2   // and so bad that it needs no budget by so much more for each other group,
-	astrayMany   = 120                    // up to so many
+	astrayShare  = time.Millisecond / 2   // and so bad that it needs no budget by so much more for each other group
 	probeRounds  = 3
 	errTrusted   = 500 // a joiner whose coordinate has a larger error is sent where there is room
 	searchWait   = time.Second
@@ -75,6 +74,7 @@ type budget struct {
 const (
 	budgetMost  = 48
 	budgetEvery = 90 * time.Second
+	budgetShare = 100              // groups; with each so many more, what a new place earns is that much less
 	budgetSlow  = 15 * time.Minute // the pause is longer by a tenth of this with each search in vain, up to this
 )
 
@@ -83,11 +83,16 @@ func (b *budget) every() time.Duration {
 	return min(budgetEvery+time.Duration(b.vain)*budgetSlow/10, budgetSlow)
 }
 
-// earn adds the search that a new place is worth, one that a search found or another.
-func (b *budget) earn(found bool) {
-	b.saved = min(b.saved+1, budgetMost)
-	if found {
+// earn adds the search that a new place is worth, one that a search found or another. In
+// many groups it is worth less, or what one search found would pay for the next for ever.
+func (b *budget) earn(found bool, groups int) {
+	b.saved = min(b.saved+1/float64(1+groups/budgetShare), budgetMost)
+	switch {
+	case !found:
+	case groups < budgetShare:
 		b.vain = 0
+	default:
+		b.vain /= 2
 	}
 }
 
@@ -114,7 +119,7 @@ func (n *Node) tuned(g *group, better bool) {
 	t := &g.tune
 	switch {
 	case g.place.since == n.step.now:
-		n.search.earn(better)
+		n.search.earn(better, len(n.order))
 	case t.s != nil:
 		n.search.vain++
 		t.vain = min(t.vain+1, math.MaxUint8-1)
@@ -297,9 +302,10 @@ func (n *Node) tooDeep(g *group) bool { return n.overDeep(g) > 0 }
 func (n *Node) astray(g *group) bool { return n.late(g, astrayBy) }
 
 // urgent reports whether a search needs no budget. In many groups nobody can look at once
-// wherever a place is plainly bad: the more groups, the worse it has to be.
+// wherever a place is plainly bad: the more groups, the worse it has to be, and in thousands
+// each search is one of the budget's.
 func (n *Node) urgent(g *group) bool {
-	return n.tooDeep(g) || n.late(g, astrayBy+time.Duration(min(len(n.order)-1, astrayMany))*astrayShare)
+	return n.tooDeep(g) || n.late(g, astrayBy+time.Duration(len(n.order)-1)*astrayShare)
 }
 
 func (n *Node) late(g *group, by time.Duration) bool {
