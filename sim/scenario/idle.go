@@ -9,7 +9,7 @@ import (
 
 var idle = Scenario{
 	Name: "idle", About: "every node in 1, 100 or 5,000 feeds and nothing is published: what that costs",
-	Nodes: 200, Targets: idleTargets, warmUp: 3 * time.Minute, span: 5 * time.Minute,
+	Nodes: 200, Targets: idleTargets, warmUp: 10 * time.Minute, span: 5 * time.Minute,
 	memory: func(c Config) uint64 { return uint64(c.Nodes) * (nodeBytes + uint64(c.Feeds)*memberBytes) },
 	play:   playIdle,
 }
