@@ -88,14 +88,13 @@ func (n *Node) leastShared(wanted *group) *pair {
 }
 
 // dispensable reports whether a group gets on without a neighbour: this node is there for
-// itself alone, or somebody else is there for the child that it is. Whom the top lets go with
-// others below it may be the root, and finds nobody else to be below: the tree falls in two.
+// itself alone, or somebody else is there for the child that it is.
 func (n *Node) dispensable(g *group, id overlay.ID) bool {
 	switch {
 	case g.place.parent == id:
 		return n.alone(g) && !g.seek.on
-	case g.place.parent == "" && g.child(id) >= 0:
-		return len(g.links.children) > 1 && g.links.children[g.child(id)].stand.Weight <= 1
+	case g.child(id) >= 0:
+		return g.place.parent != "" || len(g.links.children) > 1
 	}
 	return true
 }

@@ -292,28 +292,6 @@ func TestWhoHadToBeTakenIsLetGo(t *testing.T) {
 	}
 }
 
-// A top lets go of a child that is there for itself alone, and not of one with a tree below
-// it, which may be the root that a publisher took the top from.
-func TestATopKeepsTheTreesBelowIt(t *testing.T) {
-	for weight, cut := range map[uint32]int{1: 1, 20: 0} {
-		s := alone(t, tree.Config{Neighbours: 2}, &chart{})
-		s.step(tree.Input{Kind: tree.JoinGroup, Group: feed(0)})
-		s.step(tree.Input{Kind: tree.Looked, Group: feed(0), OK: true})
-		for _, child := range []overlay.ID{"one", "two"} {
-			own := tree.Standing{Weight: weight}
-			s.receive(child, tree.Message{Type: tree.Join, Group: feed(0), Edge: 7, Flags: tree.Detached, Self: &own})
-			s.one(child, tree.Ack)
-		}
-		s.step(tree.Input{Kind: tree.JoinGroup, Group: feed(1)})
-		s.step(tree.Input{Kind: tree.Looked, Group: feed(1), OK: true})
-		s.asksToJoin("stranger", feed(1), tree.Detached)
-		s.one("stranger", tree.Ack)
-		if n := len(s.sent("one", tree.Drop)) + len(s.sent("two", tree.Drop)); n != cut {
-			t.Errorf("of two children with %d nodes each %d are cut, want %d", weight, n, cut)
-		}
-	}
-}
-
 // A publisher is never apart: it takes a stranger for a parent, and lets go of the one with
 // whom it has least in common.
 func TestAPublisherIsNeverApart(t *testing.T) {
