@@ -65,6 +65,7 @@ type duty struct {
 	until   time.Duration // of a root below a publisher: until when it was told so; 0: for good
 	check   time.Duration // top, publisher: when to look around again
 	pause   time.Duration // and the pause after that
+	lost    uint8         // how often a tree below was let go of
 	aside   overlay.ID    // the top, if it is large enough to do without this root: joiners are sent there
 	claimed time.Duration // when this node, a publisher, claimed the top last
 	heeded  time.Duration // when another's claim was heeded last

@@ -112,6 +112,10 @@ func (n *Node) part(p *pair) {
 			n.pause(g)
 		case i >= 0:
 			n.dismiss(g, i, Full, n.others(g, p.id)...)
+			if g.place.top && g.links.children[i].stand.Weight > 1 { // if it finds nobody it is another tree's top, and joins this one again
+				g.duty.check = min(orNever(g.duty.check), n.step.now+n.jitter(rootCheck<<min(g.duty.lost, 10), 0.25))
+				g.duty.lost++
+			}
 			n.cutChild(g, i)
 			n.dropIfIdle(g)
 		default:

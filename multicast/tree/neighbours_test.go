@@ -398,3 +398,53 @@ func TestWalksAreRareInManyGroups(t *testing.T) {
 		t.Errorf("%d walks in a day in 4 groups, %d in 160", few, many)
 	}
 }
+
+// A tree below a top that was let go of for want of room may find nobody else to hang below:
+// it would be another tree. The top looks for that soon, and not when it would have anyway.
+func TestATopLooksForTheTreeThatItLetGoOf(t *testing.T) {
+	s := alone(t, tree.Config{Neighbours: 2}, &chart{})
+	tops := func(g multicast.Group) {
+		s.step(tree.Input{Kind: tree.JoinGroup, Group: g})
+		s.step(tree.Input{Kind: tree.Looked, Group: g, OK: true})
+	}
+	asks := func(from overlay.ID, g multicast.Group, weight uint32) {
+		s.receive(from, tree.Message{Type: tree.Join, Group: g, Edge: 7, Flags: tree.Detached, Self: &tree.Standing{Weight: weight, Room: 9}})
+		s.one(from, tree.Ack)
+	}
+	tops(feed(0))
+	asks("branch", feed(0), 9)
+	asks("known", feed(0), 1)
+	tops(feed(1))
+	asks("known", feed(1), 1)
+	s.looksWithin(feed(0), 20*time.Minute)
+	tops(feed(2))
+	asks("new", feed(2), 1)
+	if d := s.one("branch", tree.Drop); d.Group != feed(0) || !slices.Equal(d.Peers, []overlay.ID{"known"}) {
+		t.Fatalf("who is let go of is told %v", d.Peers)
+	}
+	if !s.looksWithin(feed(0), 8*time.Second) {
+		t.Error("nobody looks whether there are two trees now")
+	}
+	if s.looksWithin(feed(0), 30*time.Second) {
+		t.Error("it looks again and again")
+	}
+}
+
+// looksWithin lets time pass where nobody is nearer to any root, and reports whether one of
+// the group was looked for.
+func (s *solo) looksWithin(g multicast.Group, d time.Duration) (looks bool) {
+	for end := s.now + d; s.now < end; {
+		s.pass(100 * time.Millisecond)
+		out := s.out
+		for _, send := range out.Sends {
+			if send.Msg.Type == tree.Ping {
+				s.pong(send.To, send.Msg)
+			}
+		}
+		for _, l := range out.Lookups {
+			looks = looks || l == g
+			s.step(tree.Input{Kind: tree.Looked, Group: l, OK: true})
+		}
+	}
+	return looks
+}
