@@ -186,6 +186,9 @@ func (h *host) step(now time.Duration, in tree.Input) {
 		panic("sim: an input in the middle of a step")
 	}
 	l.busy = true
+	if h.world.reuses {
+		h.world.spent.even(&l.out.Spent)
+	}
 	h.node.Step(now, in, &l.out)
 	h.carryOut(now, &l.out)
 	for k := 0; k < len(l.next); k++ {

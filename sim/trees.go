@@ -77,6 +77,7 @@ type Trees struct {
 	ledgers map[multicast.Group]*ledger
 	lanes   []lane // as the network has them
 	reuses  bool   // nobody but the two nodes sees a message
+	spent   spent
 }
 
 // A lane is what the nodes of one of the network's lanes share: no other touches it.

@@ -262,11 +262,14 @@ const (
 )
 
 func byDistance(a, b near) int {
-	return cmp.Or(cmp.Compare(a.dist, b.dist), cmp.Compare(a.node, b.node))
+	if a.dist != b.dist {
+		return cmp.Compare(a.dist, b.dist)
+	}
+	return cmp.Compare(a.node, b.node)
 }
 
 // around calls add for parts of a's table that hold at least k peers if it has
-// as many, among them the k nearest to target. Bucket c is nearer than all
+// as many, among them the k nearest to target, nearer parts first. Bucket c is nearer than all
 // deeper ones, those are nearer than bucket c-1, that is nearer than c-2, and
 // so on.
 func (n *Net[M]) around(a int32, target uint64, k int, add func([]entry)) {
@@ -291,11 +294,12 @@ func (n *Net[M]) around(a int32, target uint64, k int, add func([]entry)) {
 func (n *Net[M]) closest(dst []near, a int32, target uint64, k int) []near {
 	base := len(dst)
 	n.around(a, target, k, func(peers []entry) {
+		from := len(dst)
 		for _, p := range peers {
 			dst = append(dst, near{dist: n.pos[p.node()] ^ target, node: p.node()})
 		}
+		slices.SortFunc(dst[from:], byDistance) // each part is nearer than the next
 	})
-	slices.SortFunc(dst[base:], byDistance)
 	return dst[:min(len(dst), base+k)]
 }
 
