@@ -88,7 +88,7 @@ func idsWithin(ids []overlay.ID, most int) []overlay.ID {
 
 func roundTrip(t *testing.T, m *tree.Message) *tree.Message {
 	t.Helper()
-	frames, err := encode(m, nowhere)
+	frames, err := encoded(m, nowhere)
 	if err != nil || len(frames) != 1 {
 		t.Fatalf("%d frames, %v", len(frames), err)
 	}
@@ -99,10 +99,19 @@ func roundTrip(t *testing.T, m *tree.Message) *tree.Message {
 	return got
 }
 
+// An event is not copied for each neighbour that it is sent to.
+func TestAnEventIsSentFromWhereItIs(t *testing.T) {
+	body := make([]byte, 5000)
+	frames, err := encode(&tree.Message{Type: tree.Data, Group: groupA, Edge: 1, Event: &multicast.Event{Body: body}}, nowhere)
+	if err != nil || len(frames) != 1 || !same(frames[0].event, body) || len(frames[0].head) > 100 {
+		t.Fatalf("%d frames, %v", len(frames), err)
+	}
+}
+
 // An event stays where it arrived, unless its sender made the frame much longer: then
 // holding the event must not hold the rest.
 func TestAnEventHoldsLittleMoreThanItself(t *testing.T) {
-	frames, err := encode(&tree.Message{Type: tree.Data, Group: groupA, Event: &multicast.Event{Body: make([]byte, 5000)}}, nowhere)
+	frames, err := encoded(&tree.Message{Type: tree.Data, Group: groupA, Event: &multicast.Event{Body: make([]byte, 5000)}}, nowhere)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +204,7 @@ func TestAddressesTravelWithTheNodesNamed(t *testing.T) {
 		"d": {[]byte("never mentioned")},
 	}
 	m := &tree.Message{Type: tree.Ack, Path: []overlay.ID{"a", "b", "a"}, Peers: []overlay.ID{"b", "c"}}
-	frames, err := encode(m, func(id overlay.ID) [][]byte { return book[id] })
+	frames, err := encoded(m, func(id overlay.ID) [][]byte { return book[id] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +232,7 @@ func TestHeadsOfManyGroupsAreSplit(t *testing.T) {
 			Heads: []multicast.Stamp{{Seq: uint64(i), Source: multicast.Source{1}}},
 		})
 	}
-	frames, err := encode(m, nowhere)
+	frames, err := encoded(m, nowhere)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +248,7 @@ func TestHeadsOfManyGroupsAreSplit(t *testing.T) {
 		t.Fatalf("%d entries came out of %d", len(entries), len(m.Entries))
 	}
 	m.Type = tree.Sync
-	if _, err := encode(m, nowhere); err == nil {
+	if _, err := encoded(m, nowhere); err == nil {
 		t.Fatal("a sync was sent in parts; a part says that the other edges do not exist")
 	}
 }
@@ -261,7 +270,7 @@ func TestEncodeRefusesWhatDecodeWould(t *testing.T) {
 		if m.Type == 0 {
 			m.Type = tree.Join
 		}
-		if frames, err := encode(m, nowhere); err == nil {
+		if frames, err := encoded(m, nowhere); err == nil {
 			if _, _, r := decode(frames[0]); r == "" {
 				t.Errorf("%s beyond its bound was sent and accepted", name)
 			} else {
@@ -346,7 +355,7 @@ func TestBadFramesAreRefusedByReason(t *testing.T) {
 
 // Fields that a later version adds are skipped, so that it can add them.
 func TestFieldsOfALaterVersionAreSkipped(t *testing.T) {
-	frames, err := encode(&tree.Message{Type: tree.Ping, Ver: 7}, nowhere)
+	frames, err := encoded(&tree.Message{Type: tree.Ping, Ver: 7}, nowhere)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +408,7 @@ func FuzzDecode(f *testing.F) {
 			m.Event = &multicast.Event{Body: []byte("an envelope")}
 		}
 		m.Entries = cut(m.Entries, 3)
-		frames, err := encode(&m, nowhere)
+		frames, err := encoded(&m, nowhere)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/feedtree/feedtree/multicast/live/internal/wire"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -24,18 +25,27 @@ func (e errBounds) Error() string {
 // addressBook says where a node can be dialled, nil or empty if unknown.
 type addressBook func(overlay.ID) [][]byte
 
+// beforeEvent is what stands directly before the event at most: its tag and its length.
+const beforeEvent = 1 + 3
+
+// frame is one on its way out. The event stands at its end and is not copied: a node
+// hands the same one on to many, of whom some are slow to take it.
+type frame struct{ head, event []byte }
+
+func (f frame) len() int { return len(f.head) + len(f.event) }
+
 // encode returns the frames that carry a message: one, but for heads of very
 // many groups, which mean the same when told in parts.
-func encode(m *tree.Message, addrs addressBook) ([][]byte, error) {
-	frame, err := encodeOne(m, addrs)
+func encode(m *tree.Message, addrs addressBook) ([]frame, error) {
+	f, err := encodeOne(m, addrs)
 	if err == nil {
-		return [][]byte{frame}, nil
+		return []frame{f}, nil
 	}
 	if m.Type != tree.Heads || len(m.Entries) < 2 {
 		return nil, err
 	}
 	half := len(m.Entries) / 2
-	var frames [][]byte
+	var frames []frame
 	for _, entries := range [][]tree.Entry{m.Entries[:half], m.Entries[half:]} {
 		part := *m
 		part.Entries = entries
@@ -48,9 +58,9 @@ func encode(m *tree.Message, addrs addressBook) ([][]byte, error) {
 	return frames, nil
 }
 
-func encodeOne(m *tree.Message, addrs addressBook) ([]byte, error) {
+func encodeOne(m *tree.Message, addrs addressBook) (out frame, err error) {
 	if what := oversize(m); what != "" {
-		return nil, errBounds{m.Type, what}
+		return frame{}, errBounds{m.Type, what}
 	}
 	f := &wire.Frame{
 		Type:   uint32(m.Type),
@@ -75,9 +85,6 @@ func encodeOne(m *tree.Message, addrs addressBook) ([]byte, error) {
 	if m.Stamp != (multicast.Stamp{}) {
 		f.Stamp = stampOut(m.Stamp)
 	}
-	if m.Event != nil {
-		f.Event = m.Event.Body
-	}
 	f.Nodes, f.Path, f.Peers = nodesOut(m, addrs)
 	f.Rtt = micros(m.RTT)
 	if m.Self != nil {
@@ -94,14 +101,19 @@ func encodeOne(m *tree.Message, addrs addressBook) ([]byte, error) {
 			Group: e.Group[:], Edge: e.Edge, Flags: uint32(e.Flags), Heads: stampsOut(e.Heads),
 		})
 	}
-	frame, err := proto.Marshal(f)
-	if err != nil {
-		return nil, fmt.Errorf("encode a %v message: %w", m.Type, err)
+	out.head = make([]byte, 0, proto.Size(f)+beforeEvent)
+	if out.head, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(out.head, f); err != nil {
+		return frame{}, fmt.Errorf("encode a %v message: %w", m.Type, err)
 	}
-	if len(frame) > MaxFrame {
-		return nil, errBounds{m.Type, "bytes"}
+	if m.Event != nil {
+		out.event = m.Event.Body
+		out.head = protowire.AppendTag(out.head, eventField, protowire.BytesType)
+		out.head = protowire.AppendVarint(out.head, uint64(len(out.event)))
 	}
-	return frame, nil
+	if out.len() > MaxFrame {
+		return frame{}, errBounds{m.Type, "bytes"}
+	}
+	return out, nil
 }
 
 // oversize names the part of a message that is beyond its bound, if one is.

@@ -3,6 +3,7 @@ package live_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -21,12 +22,15 @@ type cable struct {
 func (c cable) Self() overlay.ID                      { return c.self }
 func (c cable) Closest(overlay.Key, int) []overlay.ID { return []overlay.ID{c.peer} }
 func (c cable) RTT(overlay.ID) (time.Duration, bool)  { return 0, false }
-func (c cable) Send(_ overlay.ID, frame []byte) error { c.out <- frame; return nil }
-func (c cable) AddrsOf(overlay.ID) [][]byte           { return nil }
-func (c cable) Learn(overlay.ID, [][]byte)            {}
-func (c cable) Keep(overlay.ID, bool)                 {}
-func (c cable) Suspect(overlay.ID)                    {}
-func (c cable) Reachable() bool                       { return true }
+func (c cable) Send(_ overlay.ID, parts ...[]byte) error {
+	c.out <- slices.Concat(parts...)
+	return nil
+}
+func (c cable) AddrsOf(overlay.ID) [][]byte { return nil }
+func (c cable) Learn(overlay.ID, [][]byte)  {}
+func (c cable) Keep(overlay.ID, bool)       {}
+func (c cable) Suspect(overlay.ID)          {}
+func (c cable) Reachable() bool             { return true }
 func (c cable) NextHop(k overlay.Key) (overlay.ID, bool) {
 	return c.peer, k.Closer(c.peer.Key(), c.self.Key())
 }

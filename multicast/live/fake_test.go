@@ -81,10 +81,19 @@ func beat(t testing.TB, id *signing.Identity, g multicast.Group, seq uint64, at 
 	return wire
 }
 
+// encoded is encode, with the frames as they arrive.
+func encoded(m *tree.Message, addrs addressBook) (whole [][]byte, err error) {
+	frames, err := encode(m, addrs)
+	for _, f := range frames {
+		whole = append(whole, slices.Concat(f.head, f.event))
+	}
+	return whole, err
+}
+
 // frameOf encodes one message.
 func frameOf(t testing.TB, m *tree.Message) []byte {
 	t.Helper()
-	frames, err := encode(m, nowhere)
+	frames, err := encoded(m, nowhere)
 	if err != nil || len(frames) != 1 {
 		t.Fatalf("%d frames, %v", len(frames), err)
 	}
@@ -172,7 +181,8 @@ func (d *desk) Closest(overlay.Key, int) []overlay.ID  { return nil }
 func (d *desk) RTT(overlay.ID) (time.Duration, bool)   { return 0, false }
 func (d *desk) AddrsOf(id overlay.ID) [][]byte         { return [][]byte{[]byte("/at/" + id)} }
 
-func (d *desk) Send(to overlay.ID, frame []byte) error {
+func (d *desk) Send(to overlay.ID, parts ...[]byte) error {
+	frame := slices.Concat(parts...)
 	m, _, r := decode(frame)
 	if r != "" {
 		panic("a frame was sent that would be refused: " + string(r))

@@ -369,7 +369,7 @@ func TestRatesForgetWhoIsAtRest(t *testing.T) {
 func TestAddressesAreLearnt(t *testing.T) {
 	scripted(t, Config{}, func(t *testing.T, l *Loop, _ *script, d *desk) {
 		m := &tree.Message{Type: tree.Ack, Group: groupA, Path: []overlay.ID{"top", "self"}, Peers: []overlay.ID{"other", "nowhere"}}
-		frames, err := encode(m, func(id overlay.ID) [][]byte {
+		frames, err := encoded(m, func(id overlay.ID) [][]byte {
 			if id == "nowhere" {
 				return nil
 			}
@@ -389,7 +389,7 @@ func TestAddressesAreLearnt(t *testing.T) {
 // What is dropped teaches nothing.
 func TestAddressesOfDroppedFramesAreNot(t *testing.T) {
 	scripted(t, Config{}, func(t *testing.T, l *Loop, _ *script, d *desk) {
-		frames, err := encode(&tree.Message{Type: tree.Join, Group: groupA, Peers: []overlay.ID{"victim"}},
+		frames, err := encoded(&tree.Message{Type: tree.Join, Group: groupA, Peers: []overlay.ID{"victim"}},
 			func(overlay.ID) [][]byte { return slices.Repeat([][]byte{[]byte("/at/victim")}, maxAddrs) })
 		if err != nil {
 			t.Fatal(err)

@@ -21,9 +21,9 @@ type Overlay interface {
 	overlay.Router
 
 	// Send puts a frame on the way, dialling if need be; a failed dial comes
-	// back as Loop.Gone. The frame is the overlay's from here on. An error
-	// means that it is dropped.
-	Send(to overlay.ID, frame []byte) error
+	// back as Loop.Gone. The frame comes in parts, which must not change any
+	// more: some go to others too. An error means that it is dropped.
+	Send(to overlay.ID, parts ...[]byte) error
 
 	// Lookup searches the network for the nodes nearest to a name, nearest
 	// first, without Self. It ends early when ctx does.

@@ -157,7 +157,8 @@ func (m *member) Keep(overlay.ID, bool) {}
 func (m *member) Suspect(overlay.ID)    {}
 func (m *member) Reachable() bool       { return true }
 
-func (m *member) Send(to overlay.ID, frame []byte) error {
+func (m *member) Send(to overlay.ID, parts ...[]byte) error {
+	frame := slices.Concat(parts...)
 	m.net.mu.Lock()
 	peer, tamper := m.net.nodes[to], m.net.tamper
 	alive := m.net.nodes[m.id] == m
@@ -258,7 +259,7 @@ func forge(frame []byte) []byte {
 	body := bytes.Clone(m.Event.Body)
 	body[len(body)-1] ^= 1
 	m.Event = &multicast.Event{Body: body}
-	frames, err := encode(m, nowhere)
+	frames, err := encoded(m, nowhere)
 	if err != nil {
 		panic(err)
 	}

@@ -53,8 +53,8 @@ func (l *Loop) sendAll(sends []tree.Send) {
 			l.config.Log.Error("a message was not sent: its bounds and the wire's disagree", "error", err)
 		}
 		for _, f := range frames {
-			l.volume.add(s.Msg.Type, f)
-			if err := l.overlay.Send(s.To, f); err != nil {
+			l.volume.add(s.Msg.Type, f.len())
+			if err := l.overlay.Send(s.To, f.head, f.event); err != nil {
 				l.gate.refused.count(sendRefused)
 				l.config.Log.Debug("a message was dropped on the way out", "type", s.Msg.Type, "error", err)
 			}

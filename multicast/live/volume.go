@@ -10,7 +10,7 @@ import (
 // not what it carries.
 type volume [256]atomic.Uint64
 
-func (v *volume) add(t tree.Type, frame []byte) { v[t].Add(uint64(len(frame))) }
+func (v *volume) add(t tree.Type, bytes int) { v[t].Add(uint64(bytes)) }
 
 // into adds what there is to a node's counters.
 func (v *volume) into(counts map[string]uint64) {

@@ -88,28 +88,41 @@ func readBody(r *bufio.Reader, length int) ([]byte, error) {
 	return frame, nil
 }
 
+// A parcel is a frame to send, in parts: what many neighbours are sent is there once,
+// however many of them are slow to take it.
+type parcel [][]byte
+
+func (p parcel) len() (n int) {
+	for _, part := range p {
+		n += len(part)
+	}
+	return n
+}
+
 // scratch is memory to put frames together in.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // writeFrames writes frames, each with its length in front, in one call: a stream makes
-// packets of what it is given at once. A frame that is large goes by itself, not copied.
-func writeFrames(w io.Writer, frames [][]byte) error {
+// packets of what it is given at once. A part that is large goes by itself, not copied.
+func writeFrames(w io.Writer, frames []parcel) error {
 	whole := scratch.Get().(*[]byte)
 	defer scratch.Put(whole)
 	b := (*whole)[:0]
 	for _, frame := range frames {
-		b = binary.AppendUvarint(b, uint64(len(frame)))
-		if len(frame) > batchBytes {
+		b = binary.AppendUvarint(b, uint64(frame.len()))
+		for _, part := range frame {
+			if len(part) <= batchBytes {
+				b = append(b, part...)
+				continue
+			}
 			if _, err := w.Write(b); err != nil {
 				return err
 			}
-			if _, err := w.Write(frame); err != nil {
+			if _, err := w.Write(part); err != nil {
 				return err
 			}
 			b = b[:0]
-			continue
 		}
-		b = append(b, frame...)
 	}
 	*whole = b
 	if len(b) == 0 {
@@ -119,9 +132,9 @@ func writeFrames(w io.Writer, frames [][]byte) error {
 	return err
 }
 
-func size(frames [][]byte) (n int) {
+func size(frames []parcel) (n int) {
 	for _, frame := range frames {
-		n += len(frame)
+		n += frame.len()
 	}
 	return n
 }

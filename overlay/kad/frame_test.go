@@ -21,6 +21,14 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 }
 
 func encode(frames ...[]byte) []byte {
+	var parcels []parcel
+	for _, frame := range frames {
+		parcels = append(parcels, parcel{frame})
+	}
+	return encodeParts(parcels...)
+}
+
+func encodeParts(frames ...parcel) []byte {
 	var b bytes.Buffer
 	if err := writeFrames(&b, frames); err != nil {
 		panic(err)
@@ -35,7 +43,7 @@ func TestFramesLeaveTogether(t *testing.T) {
 	var l *link
 	for _, size := range []int{10, 20, batchBytes + 1, 30, batchBytes - 30, 1} {
 		var err error
-		if l, _, err = ls.push("p", make([]byte, size)); err != nil {
+		if l, _, err = ls.push("p", parcel{make([]byte, size)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,7 +51,7 @@ func TestFramesLeaveTogether(t *testing.T) {
 	for {
 		var sizes []int
 		for _, frame := range ls.pop(l, nil) {
-			sizes = append(sizes, len(frame))
+			sizes = append(sizes, frame.len())
 		}
 		if sizes == nil {
 			break
@@ -58,6 +66,21 @@ func TestFramesLeaveTogether(t *testing.T) {
 		if frame, err := readFrame(r); err != nil || len(frame) != want {
 			t.Errorf("%d bytes, %v; want %d", len(frame), err, want)
 		}
+	}
+}
+
+// A frame that is sent in parts arrives as one, however large its parts are.
+func TestPartsArriveAsOneFrame(t *testing.T) {
+	large := bytes.Repeat([]byte("l"), batchBytes+1)
+	frames := []parcel{{[]byte("head"), []byte("body")}, {[]byte("head"), large, nil}, {large, []byte("tail")}, {nil, []byte("alone")}}
+	r := bufio.NewReader(bytes.NewReader(encodeParts(frames...)))
+	for _, want := range frames {
+		if frame, err := readFrame(r); err != nil || !bytes.Equal(frame, bytes.Join(want, nil)) {
+			t.Errorf("%d bytes, %v; want %d", len(frame), err, want.len())
+		}
+	}
+	if _, err := readFrame(r); err != io.EOF {
+		t.Errorf("after the last frame: %v", err)
 	}
 }
 

@@ -36,7 +36,7 @@ const (
 type link struct {
 	peer peer.ID
 
-	queue [][]byte
+	queue []parcel
 	bytes int
 	wake  chan struct{}  // tells write that something is queued; closed: it is to end; nil: it does not run
 	rests bool           // write waits for that
@@ -83,7 +83,7 @@ func (n *Node) write(l *link, wake <-chan struct{}) {
 		}
 		return
 	}
-	var room [4][]byte
+	var room [4]parcel
 	for {
 		frames := n.links.pop(l, room[:0])
 		if len(frames) == 0 {

@@ -58,11 +58,13 @@ func (ls *links) get(p peer.ID, limit int) *link {
 	return l
 }
 
-// Send queues a frame for a peer and returns at once; the node dials if it has
-// to. The frame is not copied: it must not change any more, and may be sent to
-// several peers. If it cannot be delivered, the peer is reported as gone.
-func (n *Node) Send(to overlay.ID, frame []byte) error {
-	if len(frame) == 0 || len(frame) > MaxFrame {
+// Send queues a frame, in one or more parts, for a peer and returns at once; the node
+// dials if it has to. The parts are not copied: they must not change any more, and each
+// may be sent to several peers. If the frame cannot be delivered, the peer is reported as
+// gone.
+func (n *Node) Send(to overlay.ID, parts ...[]byte) error {
+	frame := parcel(parts)
+	if length := frame.len(); length == 0 || length > MaxFrame {
 		return ErrTooLarge
 	}
 	p := peer.ID(to)
@@ -82,7 +84,7 @@ func (n *Node) Send(to overlay.ID, frame []byte) error {
 }
 
 // push queues a frame. With start set, the caller must start a writer with it.
-func (ls *links) push(p peer.ID, frame []byte) (l *link, start chan struct{}, err error) {
+func (ls *links) push(p peer.ID, frame parcel) (l *link, start chan struct{}, err error) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if ls.closed {
@@ -91,15 +93,16 @@ func (ls *links) push(p peer.ID, frame []byte) (l *link, start chan struct{}, er
 	if l = ls.get(p, maxLinks); l == nil {
 		return nil, nil, ErrLinks
 	}
-	if len(l.queue) >= queueFrames || l.bytes+len(frame) > queueBytes || ls.bytes+len(frame) > totalBytes {
+	length := frame.len()
+	if len(l.queue) >= queueFrames || l.bytes+length > queueBytes || ls.bytes+length > totalBytes {
 		if l.bare() {
 			ls.forget(l)
 		}
 		return nil, nil, ErrQueueFull
 	}
 	l.queue = append(l.queue, frame)
-	l.bytes += len(frame)
-	ls.bytes += len(frame)
+	l.bytes += length
+	ls.bytes += length
 	if l.wake == nil {
 		start = make(chan struct{}, 1)
 		l.wake = start
@@ -111,20 +114,21 @@ func (ls *links) push(p peer.ID, frame []byte) (l *link, start chan struct{}, er
 
 // pop adds the next frames to write to into, as many as go at once; none if there are
 // none.
-func (ls *links) pop(l *link, into [][]byte) [][]byte {
+func (ls *links) pop(l *link, into []parcel) []parcel {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	bytes := 0
 	for len(l.queue) > 0 && len(into) < batchFrames {
 		frame := l.queue[0]
-		if bytes += len(frame); bytes > batchBytes && len(into) > 0 {
+		length := frame.len()
+		if bytes += length; bytes > batchBytes && len(into) > 0 {
 			break
 		}
 		into = append(into, frame)
 		l.queue[0] = nil
 		l.queue = l.queue[1:]
-		l.bytes -= len(frame)
-		ls.bytes -= len(frame)
+		l.bytes -= length
+		ls.bytes -= length
 	}
 	if len(l.queue) == 0 {
 		l.queue = nil // let go of the backing array after a burst
