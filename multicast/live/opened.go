@@ -1,8 +1,9 @@
 package live
 
 import (
+	"bytes"
 	"container/list"
-	"crypto/sha256"
+	"hash/maphash"
 	"sync"
 
 	"github.com/feedtree/feedtree/signing"
@@ -15,26 +16,29 @@ const (
 	maxOpenedBytes = 1 << 20
 )
 
-// opened remembers envelopes that verified, by the hash of all their bytes:
-// an event that comes again costs a hash, not a signature. It is safe for
+// opened remembers envelopes that verified: an event that comes again costs a
+// comparison of all its bytes, not a signature. One is found by a hash that needs
+// to be no more than fast, as nearly all that come are new. It is safe for
 // concurrent use.
 type opened struct {
 	mu    sync.Mutex
-	known map[[32]byte]*list.Element
+	known map[uint64]*list.Element
 	order list.List // of openedEntry, latest used in front
 	bytes int
 }
 
 type openedEntry struct {
-	sum [32]byte
+	sum uint64
 	env *signing.Envelope
 }
+
+var openedSeed = maphash.MakeSeed()
 
 // open is signing.Open with a memory. The envelope returned may share its
 // bytes with an earlier copy instead of with wire.
 func (o *opened) open(wire []byte) (*signing.Envelope, error) {
-	sum := sha256.Sum256(wire)
-	if env := o.get(sum); env != nil {
+	sum := maphash.Bytes(openedSeed, wire)
+	if env := o.get(sum); env != nil && bytes.Equal(env.Wire(), wire) {
 		return env, nil
 	}
 	env, err := signing.Open(wire)
@@ -45,7 +49,7 @@ func (o *opened) open(wire []byte) (*signing.Envelope, error) {
 	return env, nil
 }
 
-func (o *opened) get(sum [32]byte) *signing.Envelope {
+func (o *opened) get(sum uint64) *signing.Envelope {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e := o.known[sum]
@@ -56,11 +60,11 @@ func (o *opened) get(sum [32]byte) *signing.Envelope {
 	return e.Value.(openedEntry).env
 }
 
-func (o *opened) put(sum [32]byte, env *signing.Envelope) {
+func (o *opened) put(sum uint64, env *signing.Envelope) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.known == nil {
-		o.known = make(map[[32]byte]*list.Element)
+		o.known = make(map[uint64]*list.Element)
 	}
 	if o.known[sum] != nil {
 		return // verified twice at the same time
