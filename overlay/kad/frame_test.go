@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/feedtree/feedtree/internal/fuzz"
 )
@@ -66,6 +67,34 @@ func TestFramesLeaveTogether(t *testing.T) {
 		if frame, err := readFrame(r); err != nil || len(frame) != want {
 			t.Errorf("%d bytes, %v; want %d", len(frame), err, want)
 		}
+	}
+}
+
+// A writer rests where frames follow each other within a second, and else ends at once.
+func TestAWriterRestsOnlyInAStream(t *testing.T) {
+	ls, now, writers := newLinks(), time.Now(), 0
+	for i, x := range []struct {
+		pause time.Duration // before the next frame
+		then  next
+	}{
+		{0, end}, {10 * time.Second, end}, {restFor - 1, wait}, {100 * time.Millisecond, wait}, {restFor, end}, {10 * time.Second, end},
+	} {
+		now = now.Add(x.pause)
+		ls.tire(now, restFor)
+		l, start, err := ls.push("p", parcel{[]byte("x")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start != nil {
+			writers++
+		}
+		ls.pop(l, nil)
+		if then := ls.finish(l, now); then != x.then || l.rests != (then == wait) || (l.wake != nil) != (then == wait) {
+			t.Errorf("after frame %d the writer does %v, rests: %v, want %v", i, then, l.rests, x.then)
+		}
+	}
+	if writers != 5 {
+		t.Errorf("%d writers, want 5: one for each frame but the fourth", writers)
 	}
 }
 

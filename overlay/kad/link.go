@@ -24,7 +24,7 @@ const (
 	maxLinks    = 512
 	maxInbound  = maxLinks * 3 / 4 // links that strangers may begin, so that room is left for ours
 
-	restFor = time.Second // until a writer that has nothing to write ends
+	restFor = time.Second // until a writer ends that wrote again and has nothing more to write
 
 	openPatience  = 8 * time.Second  // to find, dial and open
 	writePatience = 30 * time.Second // for the neighbour to take a frame
@@ -40,7 +40,7 @@ type link struct {
 	bytes int
 	wake  chan struct{}  // tells write that something is queued; closed: it is to end; nil: it does not run
 	rests bool           // write waits for that
-	used  time.Time      // since when
+	used  time.Time      // when everything was written last
 	out   network.Stream // the stream it serves, once open
 	in    network.Stream // the newest stream the neighbour opened
 
@@ -71,8 +71,7 @@ func (l *link) dismiss() {
 }
 
 // write writes what is queued, on the link's stream. There is a stream for as long as the
-// link is in use, and a writer while something is written every second: most neighbours
-// are lazy links, which hear of something now and then.
+// link is in use, and a writer while something is written every second.
 func (n *Node) write(l *link, wake <-chan struct{}) {
 	s, err := n.outbound(l)
 	if s == nil {
@@ -87,8 +86,11 @@ func (n *Node) write(l *link, wake <-chan struct{}) {
 	for {
 		frames := n.links.pop(l, room[:0])
 		if len(frames) == 0 {
-			if n.links.finish(l) {
+			switch n.links.finish(l, time.Now()) {
+			case endStreamToo:
 				endStream(s)
+				return
+			case end:
 				return
 			}
 			if _, ok := <-wake; !ok {

@@ -154,24 +154,38 @@ func (ls *links) outbound(l *link) network.Stream {
 	return l.out
 }
 
-// finish says whether the stream of a link whose queue is empty is to be ended, because
-// the node closes. Else its writer rests.
-func (ls *links) finish(l *link) bool {
+// What a writer does once it has nothing to write.
+type next uint8
+
+const (
+	wait         next = iota // for more
+	end                      // it ends, and the stream stays
+	endStreamToo             // as the node closes
+)
+
+// finish says what is next for the writer of a link whose queue is empty. It rests where
+// the last frame before came a moment ago: most neighbours hear of something every ten
+// seconds or so, and for those it would only be woken once more, to end.
+func (ls *links) finish(l *link, now time.Time) next {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
+	often := now.Sub(l.used) < restFor
 	switch {
 	case l.wake == nil || len(l.queue) > 0: // dismissed or nudged already
+		return wait
 	case l.finish:
 		l.wake, l.out = nil, nil
-		return true
-	default:
-		select {
-		case <-l.wake: // of a frame that is written already: who rests waits for a new one
-		default:
-		}
-		l.rests, l.used = true, time.Now()
+		return endStreamToo
+	case !often:
+		l.wake, l.used = nil, now
+		return end
 	}
-	return false
+	select {
+	case <-l.wake: // of a frame that is written already: who rests waits for a new one
+	default:
+	}
+	l.rests, l.used = true, now
+	return wait
 }
 
 // tire ends the writers that have rested for a while.
