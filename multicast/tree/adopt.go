@@ -153,6 +153,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 		n.seekNext(g)
 	}
 	n.needPlace(g)
+	n.lookAgain(g)
 	n.thin()
 }
 

@@ -211,6 +211,21 @@ func TestAPublisherDoesNotStayApart(t *testing.T) {
 	}
 }
 
+// Who stands apart adopts those who know it, and must not keep them apart: it has to be in the
+// tree then, as a publisher has.
+func TestWhoHasChildrenDoesNotStayApart(t *testing.T) {
+	s, c := packed(t)
+	c.hop = "hop"
+	s.joins(feed(1), "hop", names())
+	s.step(tree.Input{Kind: tree.Looked, Group: feed(1), OK: true})
+	s.asksToJoin("child", feed(1), tree.Detached)
+	s.one("child", tree.Ack)
+	s.among(time.Second)
+	if j := s.one("hop", tree.Join); j.Flags != tree.Detached {
+		t.Errorf("asked with %b", j.Flags)
+	}
+}
+
 // Two that were asked while there was room for one say yes: the second one is left again,
 // and asked for names.
 func TestRoomForOneIsNotTakenTwice(t *testing.T) {
