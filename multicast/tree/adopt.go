@@ -46,6 +46,9 @@ func (n *Node) onJoin(from overlay.ID, m *Message) {
 	}
 	if reason != 0 && !makesRoom {
 		n.refuse(from, m, reason, n.elsewhere(g, from, m, reason))
+		if reason == Full && n.inVain(g, from, m) {
+			n.makeMore()
+		}
 		n.dropIfIdle(g)
 		return
 	}
@@ -154,7 +157,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 	}
 	n.needPlace(g)
 	n.lookAgain(g)
-	n.thin()
+	n.thin(from)
 }
 
 func (n *Node) pathDown(g *group) []overlay.ID {

@@ -88,7 +88,9 @@
 // A peer with an edge or a lazy link is a neighbour, over all groups one and the same, and
 // there are Config.Neighbours of them at most (neighbours.go). Then lazy links and better
 // places are sought among those that are there, lazy links go for edges, and a joiner is
-// named others. A member that knows nobody in a tree stays apart from it, says so (Apart,
+// named others. Who had to take one more all the same lets go of one, group by group, once another
+// neighbour has taken the place (letgo.go), and does so too for a member that would find none.
+// A member that knows nobody in a tree stays apart from it, says so (Apart,
 // Found), and looks around again ever more seldom; its application polls. A node with
 // thousands of feeds that hardly anybody else reads has its connections bounded by it, and
 // pushed what its neighbours read too.
@@ -165,9 +167,9 @@
 //  6. What is hearsay (heads told by neighbours) moves nothing but a question
 //     to who told it, and a claim to the top. Only verified stamps open a gap or
 //     end an epoch.
-//  7. Neighbours are at most Config.Neighbours, unless each of them is the only one above or
-//     below this node in a tree where that is needed: it publishes there, or is the root, or
-//     others hang below it.
+//  7. Neighbours are at most Config.Neighbours, but for as long as it takes to find another
+//     parent or child in place of one that is needed: this node publishes there, or is the root,
+//     or others hang below it.
 //
 // Who relies on them: 1 the node's store, 2 and 3 everybody above, 4 and 7 the
 // operator, 5 the reader, 6 whoever has a liar for a neighbour.

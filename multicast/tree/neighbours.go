@@ -18,7 +18,8 @@ import (
 // already. If it knows none it stays apart: events come to it by what its application
 // polls, as they do where nobody publishes, and it looks around again ever more seldom.
 // Publishers, and those with others below, are never apart: they take one neighbour more,
-// and let go of another that is only the parent of one feed.
+// and let go of another that is only the parent of one feed, or else of one for which others
+// can be found (letgo.go).
 
 const (
 	apartFrom = 20 * time.Second // a member that is apart looks around again after this; four times as late each time, up to
@@ -29,7 +30,12 @@ const (
 
 // tooMany reports whether a peer would be one neighbour too many.
 func (n *Node) tooMany(id overlay.ID) bool {
-	return n.crowded() && n.pairs.find(id) == nil
+	return n.crowded() && !n.stays(id)
+}
+
+// stays reports whether a peer is a neighbour, and not one that is being let go of.
+func (n *Node) stays(id overlay.ID) bool {
+	return n.pairs.find(id) != nil && (n.letting == nil || n.letting.id != id)
 }
 
 func (n *Node) crowded() bool { return len(n.pairs.all) >= n.cfg.Neighbours }
@@ -64,10 +70,11 @@ func (n *Node) makeRoom(wanted *group) {
 	}
 }
 
-// thin lets go of one that was needed until now, where there are too many.
-func (n *Node) thin() {
+// thin lets go of one that was needed until now, where there are too many. It is not who has
+// just come: nobody else would have that one, and it would come again at once.
+func (n *Node) thin(but overlay.ID) {
 	if len(n.pairs.all) > n.cfg.Neighbours {
-		if p := n.leastShared(nil); p != nil {
+		if p := n.leastShared(nil); p != nil && p.id != but {
 			n.part(p)
 		}
 	}
@@ -155,6 +162,12 @@ func (n *Node) turnsAway(g *group, from overlay.ID, m *Message) bool {
 	return !g.place.top && len(n.routeTo(g)) > 0
 }
 
+// inVain reports whether a joiner without a place is one neighbour too many here and came in
+// vain before, here or elsewhere.
+func (n *Node) inVain(g *group, from overlay.ID, m *Message) bool {
+	return m.Ver > 0 && m.Flags&Detached != 0 && n.turnsAway(g, from, m)
+}
+
 // mayKeep reports whether one that has neighbours enough may hang below this node: it says
 // that this is one of them, and this one is in the tree for itself.
 func (n *Node) mayKeep(m *Message) bool {
@@ -162,12 +175,19 @@ func (n *Node) mayKeep(m *Message) bool {
 	return m.Flags&Confirm != 0 && g != nil && g.member
 }
 
-// onlyAsks qualifies a Join of one that has neighbours enough.
-func (n *Node) onlyAsks(to overlay.ID) Flags {
-	if n.pairs.find(to) == nil {
+// onlyAsks qualifies a Join of one that has neighbours enough, and that to a parent which is
+// asked who else there is.
+func (n *Node) onlyAsks(g *group, to overlay.ID) Flags {
+	s := &g.seek
+	switch {
+	case to == g.place.parent:
 		return Crowded
+	case s.among && !n.crowded(), !s.among && (s.moving || !n.apart(g)):
+		return 0
+	case n.stays(to):
+		return Crowded | Confirm
 	}
-	return Crowded | Confirm
+	return Crowded
 }
 
 // elsewhere is where a joiner is sent that was not adopted.
@@ -206,6 +226,7 @@ func (n *Node) apart(g *group) bool {
 // standApart tells that a search ended without a place, as there are neighbours enough.
 func (n *Node) standApart(g *group) {
 	n.count.Apart++
+	n.makeMore()
 	if !g.apart {
 		g.apart = true
 		n.notice(Notice{Kind: Apart, Group: g.id})
@@ -249,7 +270,7 @@ func (n *Node) lookAgain(g *group) bool {
 func (n *Node) knownFirst(ids []overlay.ID) []overlay.ID {
 	var known, others []overlay.ID
 	for _, id := range ids {
-		if n.pairs.find(id) != nil {
+		if n.stays(id) {
 			known = append(known, id)
 		} else {
 			others = append(others, id)
@@ -268,7 +289,7 @@ func (n *Node) passes(g *group, id overlay.ID) bool {
 // many: there was room when it was asked, or there is only as much as the old parent leaves.
 func (n *Node) declines(g *group, id overlay.ID) bool {
 	s := &g.seek
-	return n.tooMany(id) && (s.better || !s.moving && n.apart(g))
+	return n.tooMany(id) && (s.better || s.among || !s.moving && n.apart(g))
 }
 
 // askAgain asks one that was declined who is in the tree.

@@ -12,23 +12,24 @@ import (
 // Node is the tree protocol of one overlay node, over all its groups. It is
 // not safe for concurrent use: one goroutine, or the simulator, owns it.
 type Node struct {
-	step   step
-	order  []*group                   // insertion order: what runs over all groups runs over this
-	groups map[multicast.Group]*group // of many: nil with a few
-	pairs  pairs
-	alarms alarms
-	router overlay.Router
-	self   overlay.ID
-	rng    *rand.Rand
-	edges  uint64 // last edge number given
-	held   int    // children over all groups
-	member int    // groups it is a member of
-	closed bool
-	tells  time.Duration // when neighbours are told heads next
-	cfg    Config
-	search budget
-	at     position
-	count  Counters
+	step    step
+	order   []*group                   // insertion order: what runs over all groups runs over this
+	groups  map[multicast.Group]*group // of many: nil with a few
+	pairs   pairs
+	alarms  alarms
+	router  overlay.Router
+	self    overlay.ID
+	rng     *rand.Rand
+	edges   uint64 // last edge number given
+	held    int    // children over all groups
+	member  int    // groups it is a member of
+	closed  bool
+	tells   time.Duration // when neighbours are told heads next
+	cfg     Config
+	search  budget
+	letting *letting // nil: there is nobody to let go of
+	at      position
+	count   Counters
 }
 
 // step is what only lives while one input is handled.
@@ -107,10 +108,13 @@ func (n *Node) Deadline() time.Duration { return n.alarms.next() }
 // ring wakes what is due.
 func (n *Node) ring() {
 	for s, ok := n.alarms.due(n.step.now); ok; s, ok = n.alarms.due(n.step.now) {
-		if s.group != nil {
+		switch {
+		case s.group != nil:
 			n.wakeGroup(s.group)
-		} else {
+		case s.pair != nil:
 			n.wakePair(s.pair)
+		default:
+			n.letGo()
 		}
 	}
 }

@@ -170,6 +170,7 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) {
 		p.ties = p.first[:0]
 		p.alarm = n.alarms.add(sleeper{pair: p})
 		n.pairs.add(p)
+		n.relieve()
 	}
 	n.touchPair(p)
 	p.digest ^= digest

@@ -25,7 +25,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
 		n.seekNext(g)
 		return
-	case s.sent && n.poor(g, m), s.better && n.tooDeepBelow(g, m):
+	case s.sent && n.poor(g, m), s.among && m.Flags&Detached != 0, s.better && n.tooDeepBelow(g, m):
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
 		n.seekNext(g)
 		return
@@ -224,6 +224,10 @@ func (n *Node) onCut(g *group, from overlay.ID, m *Message) {
 	}
 	if g.place.parent == from && g.place.edge == m.Edge && m.Reason == Moved && m.Flags&Confirm != 0 {
 		n.weighPlaces(g, m)
+		return
+	}
+	if g.place.parent == from && g.place.edge == m.Edge && m.Reason == Full && m.Flags&Confirm != 0 {
+		n.seekAmong(g, m.Peers)
 		return
 	}
 	if g.place.parent == from && g.place.edge == m.Edge && m.Reason == Moved {

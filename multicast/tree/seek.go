@@ -20,6 +20,7 @@ type seek struct {
 	alive   bool // somebody who should be the parent answered, but said no
 	better  bool // moving to a better parent, by what was measured
 	sent    bool // the parent asked it to make room
+	among   bool // only neighbours are asked for a place
 	target  overlay.ID
 	edge    uint64
 	asked   time.Duration // when the target was
@@ -80,7 +81,7 @@ func (n *Node) nextCandidate(g *group) (overlay.ID, bool) {
 	for len(s.todo) > 0 && len(s.tried) < pullMax {
 		id := s.todo[0]
 		s.todo = s.todo[1:]
-		if id == n.self || id == "" || id == g.place.parent || s.moving && n.avoids(g, id) || slices.Contains(s.tried, id) || n.passes(g, id) {
+		if id == n.self || id == "" || id == g.place.parent && (s.sent || !s.among) || s.moving && n.avoids(g, id) || slices.Contains(s.tried, id) || n.passes(g, id) {
 			continue
 		}
 		s.tried = append(s.tried, id)
@@ -116,9 +117,7 @@ func (n *Node) sendJoin(g *group) {
 	if !g.seek.moving {
 		m.Flags |= Detached
 	}
-	if !g.seek.moving && n.apart(g) {
-		m.Flags |= n.onlyAsks(g.seek.target)
-	}
+	m.Flags |= n.onlyAsks(g, g.seek.target)
 	if g.seek.better {
 		n.sayWhy(g, g.seek.target, m)
 	}
@@ -187,13 +186,15 @@ func (n *Node) seekFailed(g *group) {
 	s := &g.seek
 	switch {
 	case s.moving:
-		better, sent := s.better, s.sent
+		better, sent, among := s.better, s.sent, s.among
 		g.seek = seek{}
 		switch {
 		case better:
 			n.tuned(g, false)
 		case sent:
 			n.stay(g)
+		case among:
+			n.sendUp(g)
 		}
 	case g.place.top:
 		n.keepTop(g)
