@@ -294,6 +294,25 @@ func TestNobodyMovesBelowWhoIsDetached(t *testing.T) {
 	}
 }
 
+// Of those that can be done without at once, one that has others below it goes after all others:
+// without it there may be two trees.
+func TestAWholeBranchGoesLast(t *testing.T) {
+	s := alone(t, tree.Config{Neighbours: 3}, &chart{})
+	s.tops(feed(0))
+	s.brings("branch", feed(0))
+	s.asksToJoin("known", feed(0), tree.Detached)
+	s.tops(feed(1))
+	for _, from := range []overlay.ID{"known", "leaf"} {
+		s.asksToJoin(from, feed(1), tree.Detached)
+	}
+	s.asksToJoin("leaf", feed(0), tree.Detached)
+	s.tops(feed(2))
+	s.asksToJoin("new", feed(2), tree.Detached)
+	if len(s.sent("branch", tree.Drop)) > 0 || len(s.sent("leaf", tree.Drop)) != 2 {
+		t.Errorf("who goes: %v", s.all())
+	}
+}
+
 // Where two nodes share dozens of feeds each neighbour is somebody's parent in one of them. The
 // cap holds all the same once all have found their places, and next to nothing is lost.
 func TestTheCapHoldsWhereEveryNeighbourIsNeeded(t *testing.T) {

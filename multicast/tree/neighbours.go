@@ -81,14 +81,20 @@ func (n *Node) thin(but overlay.ID) {
 }
 
 // leastShared is the neighbour that shares the fewest groups, of those that can be done
-// without in each of them; nil: none can.
+// without in each of them; nil: none can. One whose going may make two trees of one comes
+// after all others.
 func (n *Node) leastShared(wanted *group) *pair {
 	var least *pair
+	splits := false
 	for _, p := range n.pairs.all {
-		if least == nil || len(p.ties) < len(least.ties) {
-			if !slices.ContainsFunc(p.ties, func(t tie) bool { return t.g == wanted || !n.dispensable(t.g, p.id) }) {
-				least = p
-			}
+		if least != nil && !splits && len(p.ties) >= len(least.ties) {
+			continue
+		}
+		if slices.ContainsFunc(p.ties, func(t tie) bool { return t.g == wanted || !n.dispensable(t.g, p.id) }) {
+			continue
+		}
+		if two := n.splits(p); least == nil || splits && !two || splits == two && len(p.ties) < len(least.ties) {
+			least, splits = p, two
 		}
 	}
 	return least
