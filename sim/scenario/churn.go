@@ -32,7 +32,7 @@ func playChurn(r *run) error {
 		r.plot(timeFigure(f.tally.history))
 		r.plot(lagFigure(f.tally.history))
 	}()
-	w.At(r.cfg.joined(), func() {
+	w.At(joining, func() {
 		for i := range w.ids {
 			w.live(int32(i), &deaths)
 		}

@@ -16,16 +16,13 @@
 //   - Publishers are members drawn at random. Their events promise a next one
 //     within [TTL]; they send heartbeats when there is no news.
 //
-//   - Nodes come in the first half minute and join in the second. More than 100,000 join
-//     at the rate at which so many do, 3,333 a second, a million in five minutes; where
-//     there is less time before the warm-up ends, within that. What happens until
-//     [Config.WarmUp] has passed is warm-up; its messages are counted, its deliveries are
-//     not.
+//   - Members join over a minute. What happens until [Config.WarmUp] has passed
+//     is warm-up; its messages are counted, its deliveries are not.
 //
-//   - Static and serial warm up for a minute and a half after all have joined, and their
-//     items are five seconds apart. With more than 100,000 nodes, of which each simulated
-//     second takes seconds, they are half a second apart: heads of several are told at one
-//     time then. [Config.WarmUp] sets another time: rounds and messages until the tree is within 5 %
+//   - Static and serial warm up for two and a half minutes, and their items are five
+//     seconds apart. With more than 100,000 nodes, of which each simulated second takes
+//     seconds, they are half a second apart: heads of several are told at one time then.
+//     [Config.WarmUp] sets another time: rounds and messages until the tree is within 5 %
 //     of what it ends at are more the longer it goes on.
 //
 //   - An item is due at every member, the publisher apart, that is up when the

@@ -123,7 +123,7 @@ func (s Scenario) check(cfg *Config) error {
 		}
 	}
 	if cfg.WarmUp == 0 {
-		cfg.WarmUp = min(s.warmUp+unhurried(cfg.Nodes)-joining, longestWarmUp)
+		cfg.WarmUp = s.warmUp
 	}
 	if cfg.WarmUp < joining || cfg.WarmUp > longestWarmUp {
 		return fmt.Errorf("a warm-up of %v: it takes from %v, in which members join, to %v", cfg.WarmUp, joining, longestWarmUp)

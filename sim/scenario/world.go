@@ -33,26 +33,12 @@ type world struct {
 	hash       uint64
 }
 
-// The first minute: nodes come, then members join. Beyond 100,000 nodes members go on
-// joining at the rate that so many have: of a million, 33,000 a second would join in half a
-// minute, and what comes to the busiest node in a round would be what that rate brings.
+// The first minute: nodes come, then members join.
 const (
 	arriving = 30 * time.Second
 	joining  = time.Minute
-	arrivals = 50              // nodes come in so many batches
-	settles  = 2 * time.Minute // left of the longest warm-up, however many join
+	arrivals = 50 // nodes come in so many batches
 )
-
-// joined is when all members have joined: within the warm-up, however short that is.
-func (c Config) joined() time.Duration {
-	return max(joining, min(unhurried(c.Nodes), c.WarmUp))
-}
-
-// unhurried is when all of so many nodes have joined at the rate of many.
-func unhurried(nodes int) time.Duration {
-	span := float64(joining-arriving) * max(float64(nodes)/many, 1)
-	return min(arriving+time.Duration(span), longestWarmUp-settles)
-}
 
 // newWorld builds a network and lets its nodes come. last is when the world is
 // expected to end. change, if not nil, has the last word on its configuration.
@@ -136,7 +122,7 @@ func place(id overlay.ID) uint64 {
 	return p
 }
 
-// feed adds a feed and lets its members join, all by the time that joined says.
+// feed adds a feed and lets its members join, all within the joining minute.
 // Its publisher is one of them, drawn at random.
 func (w *world) feed(name string, members []int32) *feed {
 	return w.feedBy(members[w.rng.IntN(len(members))], name, members)
@@ -148,7 +134,7 @@ func (w *world) feedBy(publisher int32, name string, members []int32) *feed {
 	w.feeds = append(w.feeds, f)
 	w.of[f.group] = f
 	for _, m := range members {
-		at := arriving + time.Duration(w.rng.Float64()*float64(w.run.cfg.joined()-arriving))
+		at := arriving + time.Duration(w.rng.Float64()*float64(joining-arriving))
 		if m == f.publisher {
 			at = arriving
 		}
