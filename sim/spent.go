@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/feedtree/feedtree/multicast/tree"
@@ -14,10 +15,10 @@ type spent struct {
 	lots [][]*tree.Message
 }
 
-// spentLot is how many change hands at once; a lane keeps up to two of them.
+// spentLot is how many change hands at once; a lane keeps fewer than three of them.
 const spentLot = 4096
 
-// even takes a lot from a lane that has more than two, or gives it one if it has none.
+// even takes a lot from a lane that has three, or gives one to a lane that has no message.
 func (s *spent) even(own *[]*tree.Message) {
 	switch n := len(*own); {
 	case n == 0:
@@ -28,7 +29,7 @@ func (s *spent) even(own *[]*tree.Message) {
 		}
 		s.mu.Unlock()
 	case n >= 3*spentLot:
-		lot := append([]*tree.Message(nil), (*own)[n-spentLot:]...)
+		lot := slices.Clone((*own)[n-spentLot:])
 		*own = (*own)[:n-spentLot]
 		s.mu.Lock()
 		s.lots = append(s.lots, lot)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/feedtree/feedtree/multicast/tree"
@@ -30,17 +31,10 @@ func TestSpentMessagesGoWhereTheyAreWanted(t *testing.T) {
 		t.Errorf("a lane keeps %d spent messages, more than %d", len(getting), most)
 	}
 	seen := map[*tree.Message]bool{}
-	for _, m := range append(append(getting, sending...), concat(s.lots)...) {
+	for _, m := range slices.Concat(append(s.lots, getting, sending)...) {
 		if seen[m] {
 			t.Fatal("a message is kept twice")
 		}
 		seen[m] = true
 	}
-}
-
-func concat(lots [][]*tree.Message) (all []*tree.Message) {
-	for _, l := range lots {
-		all = append(all, l...)
-	}
-	return all
 }
