@@ -71,8 +71,9 @@
 // how long the longest way is, and goes on searching every few seconds (last.go). The more
 // nodes are below one, the fewer may ask it: so that a subtree has grown is told below it
 // like a new delay, and above it at once (crowd.go). Of whom nobody has said how many that
-// is, nobody is told: a region would ask its best node all at once. Who said no is passed
-// over for a while (asked.go).
+// is, nobody is told: a region would ask its best node all at once. In a tree of more than a
+// hundred thousand each leaves out most of those that it could ask, so that they ask
+// different ones (share.go). Who said no is passed over for a while (asked.go).
 //
 // # Edges
 //

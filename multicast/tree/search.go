@@ -260,7 +260,7 @@ func (n *Node) odds(g *group, c *candidate) float64 {
 	if c.named {
 		chance /= namedPart
 	}
-	return chance
+	return min(chance, n.share(g))
 }
 
 // coin is the chance with which this node may ask one at a depth. What that one
@@ -279,10 +279,14 @@ func (n *Node) coin(g *group, c Standing, depth int) float64 {
 // end everybody has asked all that seem better.
 func (n *Node) chance(g *group, weight float64) float64 {
 	part := float64(g.weight()) / max(weight, 1)
+	return coinSlope * part * min(coinSteep*part, 1) * n.often(g)
+}
+
+// often is how much more each search may ask than one that is not the first in vain.
+func (n *Node) often(g *group) float64 {
 	slow, more := g.tune.slow, 1.0
 	if s := g.tune.s; s != nil && s.last { // it does not slow down
 		slow, more = max(slow, g.tune.vain), lastOften
 	}
-	often := float64(int(1) << (min(slow, coinSlow) / 2))
-	return coinSlope * part * min(coinSteep*part, 1) * often * more
+	return float64(int(1)<<(min(slow, coinSlow)/2)) * more
 }

@@ -1,0 +1,23 @@
+package tree
+
+// Many hear of a good place before word of who took it has come to them: while hundreds of
+// thousands join within a minute, one that rose from below may be asked by a thousand nodes
+// in five seconds, for whom it still has a dozen places and two nodes below it. The coin
+// does not hold them back, and by their estimates it is the best for all of them. So in a
+// large tree each leaves out most of those that it could ask, at random: they ask different
+// ones, and no fewer. Who searches in vain leaves out fewer.
+
+const (
+	shareFrom  = 1 << 17 // nodes in the tree; fewer do not meet so
+	shareOf    = 1 << 15 // so many times fewer than there are nodes may ask,
+	shareLeast = 1. / 8  // but one of so many
+)
+
+// share is the chance with which this node may ask anybody at all.
+func (n *Node) share(g *group) float64 {
+	size := g.size()
+	if size < shareFrom {
+		return 1
+	}
+	return min(n.often(g)*max(shareLeast, shareOf/float64(size)), 1)
+}
