@@ -27,7 +27,7 @@
 // With [Tables].Joined tables are what that leaves: full where many nodes
 // belong, with gaps where a node had no luck, older nodes in more of them. Where many
 // join at one instant, one in 32 of those that are there do so at the same time: none of
-// them meets another.
+// them meets another. [Tables].Holders bounds in how many tables a node may be.
 //
 // # Lanes
 //

@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // How many nodes join at the same time: of those that are there already one in
 // joinShare, and no more than joinMost.
@@ -38,6 +41,7 @@ func (n *Net[M]) joinAll(batch []int32) {
 			}
 			n.routesAt(a, n.own.now+took[j])
 		}
+		n.count()
 		n.introduceAll(k)
 		for _, a := range some {
 			if n.lost(a) {
@@ -50,6 +54,7 @@ func (n *Net[M]) joinAll(batch []int32) {
 // join fills the table of a node that has joined before.
 func (n *Net[M]) join(a int32) {
 	took := n.search(&n.walks[0], a, true)
+	n.count()
 	for k := range n.lanes {
 		n.introduce(&n.walks[0], k)
 	}
@@ -82,7 +87,7 @@ func (n *Net[M]) search(w *walker, a int32, again bool) (took time.Duration) {
 
 // meets is a's contact with p during a walk.
 func (n *Net[M]) meets(w *walker, a, p int32) {
-	n.insert(a, p)
+	n.take(w, a, p)
 	if w.joins {
 		if w.met == nil {
 			w.met = make([][]meeting, len(n.lanes))
@@ -94,6 +99,35 @@ func (n *Net[M]) meets(w *walker, a, p int32) {
 		w.met[lane] = append(w.met[lane], meeting{a, p})
 	} else {
 		n.insert(p, a)
+	}
+}
+
+// take puts p into a's table, unless too many have it who joined before. Those nearest to
+// it are taken all the same: without them routes would end elsewhere.
+func (n *Net[M]) take(w *walker, a, p int32) {
+	most := n.cfg.Tables.Holders
+	if most == 0 || n.deaths || !w.joins {
+		n.insert(a, p)
+		return
+	}
+	few := bits.Len(uint(len(n.order.joined)/n.cfg.Tables.Bucket)) - 1 // what is nearer than these buckets holds some two of them
+	if int(n.held[p]) >= most && n.bucketOf(a, p) < few {
+		return
+	}
+	had := len(n.nodes[a].table.peers)
+	n.insert(a, p)
+	if len(n.nodes[a].table.peers) > had {
+		w.took = append(w.took, p)
+	}
+}
+
+// count adds what those who joined at the same time took.
+func (n *Net[M]) count() {
+	for i := range n.walks {
+		for _, p := range n.walks[i].took {
+			n.held[p]++
+		}
+		n.walks[i].took = n.walks[i].took[:0]
 	}
 }
 

@@ -68,6 +68,10 @@ type Tables struct {
 	// Refresh is the period at which a node looks after the peers that
 	// disconnected and gives up two in five of them; 0: one minute.
 	Refresh time.Duration
+	// Holders is in how many tables a node is before who joins passes it over, or a
+	// few more: nobody accepts any number of connections. 0: any number. Joined only,
+	// and while no node has died.
+	Holders int
 }
 
 func (c *Config[M]) setDefaults() {
@@ -109,6 +113,7 @@ type Net[M any] struct {
 	nodes []node[M]
 	pos   []uint64 // positions by node, apart: tables walk them all the time
 	full  []uint32 // by node: a bit for each bucket that has no room
+	held  []int32  // by node: in how many tables of those who joined later
 	up    []bool   // by node: it is alive, apart for the same reason
 	byID  map[overlay.ID]int32
 	order order

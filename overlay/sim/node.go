@@ -83,6 +83,7 @@ func (n *Net[M]) admit(id overlay.ID) int32 {
 	n.nodes = append(n.nodes, nd)
 	n.pos = append(n.pos, pos)
 	n.full = append(n.full, 0)
+	n.held = append(n.held, 0)
 	n.up = append(n.up, false)
 	if n.holders != nil {
 		n.holders = append(n.holders, nil)

@@ -28,6 +28,7 @@ type walker struct {
 	asked  uint64
 	joins  bool        // others join at the same time: who is met gets to know it later
 	met    [][]meeting // by the lane of who was asked
+	took   []int32     // into tables of those who join
 }
 
 // A meeting is of a node that joins and one that it asked.

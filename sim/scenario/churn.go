@@ -32,7 +32,7 @@ func playChurn(r *run) error {
 		r.plot(timeFigure(f.tally.history))
 		r.plot(lagFigure(f.tally.history))
 	}()
-	w.At(joining, func() {
+	w.At(joined(len(w.ids)), func() {
 		for i := range w.ids {
 			w.live(int32(i), &deaths)
 		}

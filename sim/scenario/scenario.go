@@ -123,10 +123,10 @@ func (s Scenario) check(cfg *Config) error {
 		}
 	}
 	if cfg.WarmUp == 0 {
-		cfg.WarmUp = s.warmUp
+		cfg.WarmUp = min(s.warmUp+joined(cfg.Nodes)-joined(s.Nodes), longestWarmUp)
 	}
-	if cfg.WarmUp < joining || cfg.WarmUp > longestWarmUp {
-		return fmt.Errorf("a warm-up of %v: it takes from %v, in which members join, to %v", cfg.WarmUp, joining, longestWarmUp)
+	if least := joined(cfg.Nodes); cfg.WarmUp < least || cfg.WarmUp > longestWarmUp {
+		return fmt.Errorf("a warm-up of %v: it takes from %v, in which members join, to %v", cfg.WarmUp, least, longestWarmUp)
 	}
 	if cfg.Span == 0 {
 		cfg.Span = s.span

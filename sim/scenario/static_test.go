@@ -14,7 +14,7 @@ func TestManyTakeLessTime(t *testing.T) {
 		warmUp, pace time.Duration
 	}{
 		{Config{Nodes: 100_000}, 150 * time.Second, 5 * time.Second},
-		{Config{Nodes: 1_000_000}, 150 * time.Second, 500 * time.Millisecond},
+		{Config{Nodes: 1_000_000}, 180 * time.Second, 500 * time.Millisecond},
 		{Config{Nodes: 1_000_000, WarmUp: 5 * time.Minute}, 5 * time.Minute, 500 * time.Millisecond},
 	} {
 		cfg := tc.cfg
@@ -23,6 +23,26 @@ func TestManyTakeLessTime(t *testing.T) {
 		}
 		if cfg.WarmUp != tc.warmUp || pace(cfg) != tc.pace {
 			t.Errorf("%+v: warm-up %v, items %v apart; want %v and %v", tc.cfg, cfg.WarmUp, pace(cfg), tc.warmUp, tc.pace)
+		}
+	}
+}
+
+// All join in the time for it, of more than 100,000 ever more a second: of a million 40,000
+// in the first fifth, of 100,000 a fifth.
+func TestRush(t *testing.T) {
+	for nodes, inFirstFifth := range map[int]float64{100_000: 0.2, 1_000_000: 0.04} {
+		first, at := 0.0, 0.0
+		for k := range 1000 {
+			was := at
+			if at = rush(float64(k)/1000, nodes); at < was || at < 0 || at > 1 {
+				t.Fatalf("%d nodes: the draw of %d thousandths joins at %v, the one before at %v", nodes, k, at, was)
+			}
+			if at < 0.2 {
+				first += 0.001
+			}
+		}
+		if first < inFirstFifth-0.002 || first > inFirstFifth+0.002 {
+			t.Errorf("%d nodes: a part of %.3f joins in the first fifth of the time, want %.3f", nodes, first, inFirstFifth)
 		}
 	}
 }

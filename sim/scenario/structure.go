@@ -20,7 +20,7 @@ func (w *world) watch(f *feed) {
 	some := slices.Clone(f.members)
 	w.rng.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
 	some = some[:min(len(some), watched)]
-	for at := joining; at <= w.run.cfg.WarmUp; at += Round {
+	for at := joined(len(w.ids)); at <= w.run.cfg.WarmUp; at += Round {
 		w.At(at, func() {
 			p := w.along(f, some)
 			w.settling.penalties = append(w.settling.penalties, p.rad())

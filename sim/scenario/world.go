@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -33,12 +34,26 @@ type world struct {
 	hash       uint64
 }
 
-// The first minute: nodes come, then members join.
+// Nodes come, then members join.
 const (
 	arriving = 30 * time.Second
-	joining  = time.Minute
 	arrivals = 50 // nodes come in so many batches
 )
+
+// joined is when all members of a world of so many nodes have joined: of more than a
+// hundred thousand it takes a minute instead of half of one.
+func joined(nodes int) time.Duration {
+	if nodes > many {
+		return 90 * time.Second
+	}
+	return time.Minute
+}
+
+// accepts is in how many tables a node of a large world is, about. Among 100,000 the
+// fullest is in 2,671; of a million it would be in 22,668, more connections than anybody
+// accepts, and the mean is 236. With 600 one route in 200 ends at the wrong node, with 1,000
+// none of 200.
+const accepts = 1000
 
 // newWorld builds a network and lets its nodes come. last is when the world is
 // expected to end. change, if not nil, has the last word on its configuration.
@@ -52,6 +67,9 @@ func (r *run) newWorld(nodes int, last time.Duration, change func(*sim.TreesConf
 	cfg.Net.Seed = r.cfg.Seed
 	cfg.Net.Latency = r.latency.delay
 	cfg.Net.Tables.Joined = true
+	if nodes > many {
+		cfg.Net.Tables.Holders = accepts
+	}
 	cfg.Delivered = func(now time.Duration, at overlay.ID, d multicast.Delivery) { w.delivered(now, index(at), &d) }
 	cfg.Sent = w.sent
 	if change != nil {
@@ -122,7 +140,7 @@ func place(id overlay.ID) uint64 {
 	return p
 }
 
-// feed adds a feed and lets its members join, all within the joining minute.
+// feed adds a feed and lets its members join, all before the world's have.
 // Its publisher is one of them, drawn at random.
 func (w *world) feed(name string, members []int32) *feed {
 	return w.feedBy(members[w.rng.IntN(len(members))], name, members)
@@ -134,7 +152,7 @@ func (w *world) feedBy(publisher int32, name string, members []int32) *feed {
 	w.feeds = append(w.feeds, f)
 	w.of[f.group] = f
 	for _, m := range members {
-		at := arriving + time.Duration(w.rng.Float64()*float64(joining-arriving))
+		at := arriving + time.Duration(rush(w.rng.Float64(), len(w.ids))*float64(joined(len(w.ids))-arriving))
 		if m == f.publisher {
 			at = arriving
 		}
@@ -142,6 +160,16 @@ func (w *world) feedBy(publisher int32, name string, members []int32) *feed {
 	}
 	w.At(arriving+2*time.Second, func() { w.announce(f, false) })
 	return f
+}
+
+// rush is when in the time for it a member of a world of so many nodes joins, from 0 to 1,
+// where it draws so. More than a hundred thousand come as word spreads, ever more a second:
+// at the rate of the mean there would be no tree yet, and all would meet where it begins.
+func rush(draw float64, nodes int) float64 {
+	if nodes > many {
+		return math.Sqrt(draw)
+	}
+	return draw
 }
 
 // everyone lists all nodes.
