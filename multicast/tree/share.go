@@ -4,13 +4,13 @@ package tree
 // thousands join within a minute, one that rose from below may be asked by a thousand nodes
 // in five seconds, for whom it still has a dozen places and two nodes below it. The coin
 // does not hold them back, and by their estimates it is the best for all of them. So in a
-// large tree each leaves out most of those that it could ask, at random: they ask different
-// ones, and no fewer. Who searches in vain leaves out fewer.
+// large tree each leaves out most of those that it could ask, at random, and they ask
+// different ones. Who searches in vain leaves out fewer.
 
 const (
 	shareFrom  = 1 << 17 // nodes in the tree; fewer do not meet so
-	shareOf    = 1 << 15 // so many times fewer than there are nodes may ask,
-	shareLeast = 1. / 8  // but one of so many
+	shareOf    = 1 << 15 // of all nodes as many may ask one,
+	shareLeast = 1. / 8  // but at least this part of those that would
 )
 
 // share is the chance with which this node may ask anybody at all.

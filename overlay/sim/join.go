@@ -110,8 +110,8 @@ func (n *Net[M]) take(w *walker, a, p int32) {
 		n.insert(a, p)
 		return
 	}
-	few := bits.Len(uint(len(n.order.joined)/n.cfg.Tables.Bucket)) - 1 // what is nearer than these buckets holds some two of them
-	if int(n.held[p]) >= most && n.bucketOf(a, p) < few {
+	far := bits.Len(uint(len(n.order.joined)/n.cfg.Tables.Bucket)) - 1 // buckets; nearer than these are as many nodes as one or two hold
+	if int(n.held[p]) >= most && n.bucketOf(a, p) < far {
 		return
 	}
 	had := len(n.nodes[a].table.peers)

@@ -6,8 +6,8 @@ import (
 )
 
 // A million nodes are to be built and get ten items in a quarter of an hour: their items
-// are closer together. How long trees warm up does not depend on how large they are, unless
-// somebody says how long.
+// are closer together. They have half a minute more to join, and then trees have as long to
+// warm up however large they are, unless somebody says how long.
 func TestManyTakeLessTime(t *testing.T) {
 	for _, tc := range []struct {
 		cfg          Config
