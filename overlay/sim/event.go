@@ -103,7 +103,7 @@ func (n *Net[M]) putAway(by, home *lane[M], e *event[M]) {
 	}
 	number := len(n.lanes)
 	if home != &n.own {
-		number = int(n.nodes[e.to].lane)
+		number = int(n.lane[e.to])
 	}
 	by.away[number] = append(by.away[number], *e)
 }

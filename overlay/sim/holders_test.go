@@ -63,6 +63,9 @@ func TestHolders(t *testing.T) {
 	if _, _, other := fullest(most, 3); other != hash {
 		t.Errorf("in three lanes the hash is %x, in one %x", other, hash)
 	}
+	if _, wrong, _ := fullest(most/2, 1); wrong > 0 { // who comes is told of nodes that are full, mostly
+		t.Errorf("with a bound of %d, %d of 100 routes end at the wrong node", most/2, wrong)
+	}
 	if n, _, _ := fullest(0, 1); n < most*3/2 {
 		t.Errorf("without a bound the fullest node is in %d tables: this test proves nothing", n)
 	}

@@ -92,7 +92,7 @@ func (n *Net[M]) meets(w *walker, a, p int32) {
 		if w.met == nil {
 			w.met = make([][]meeting, len(n.lanes))
 		}
-		lane := n.nodes[p].lane
+		lane := n.lane[p]
 		if n.deaths {
 			lane = 0 // it is kept who has whom, in the order in which they met
 		}
@@ -103,7 +103,8 @@ func (n *Net[M]) meets(w *walker, a, p int32) {
 }
 
 // take puts p into a's table, unless too many have it who joined before. Those nearest to
-// it are taken all the same: without them routes would end elsewhere.
+// it are taken all the same, for without them routes would end elsewhere, and so are those
+// whom it meets first: who is told of none but such would know nobody at all.
 func (n *Net[M]) take(w *walker, a, p int32) {
 	most := n.cfg.Tables.Holders
 	if most == 0 || n.deaths || !w.joins {
@@ -111,10 +112,10 @@ func (n *Net[M]) take(w *walker, a, p int32) {
 		return
 	}
 	far := bits.Len(uint(len(n.order.joined)/n.cfg.Tables.Bucket)) - 1 // buckets; nearer than these are as many nodes as one or two hold
-	if int(n.held[p]) >= most && n.bucketOf(a, p) < far {
+	had := len(n.nodes[a].table.peers)
+	if had >= boots && int(n.held[p]) >= most && n.bucketOf(a, p) < far {
 		return
 	}
-	had := len(n.nodes[a].table.peers)
 	n.insert(a, p)
 	if len(n.nodes[a].table.peers) > had {
 		w.took = append(w.took, p)

@@ -59,10 +59,10 @@ type unfinished struct {
 }
 
 // laneOf is the lane of a node.
-func (n *Net[M]) laneOf(i int32) *lane[M] { return &n.lanes[n.nodes[i].lane] }
+func (n *Net[M]) laneOf(i int32) *lane[M] { return &n.lanes[n.lane[i]] }
 
 // at is the time at a node.
-func (n *Net[M]) at(i int32) time.Duration { return n.lanes[n.nodes[i].lane].now }
+func (n *Net[M]) at(i int32) time.Duration { return n.lanes[n.lane[i]].now }
 
 // home is where an event waits: at its node's lane, or at the network if it
 // concerns others too.

@@ -18,8 +18,21 @@ type link struct {
 
 const dialling = 0 // lives count from one
 
+// linksUsual is how many connections there is room for at once.
+const linksUsual = 32
+
+// linkAt is where i's end of a connection is, or is to be. Peers are from everywhere: one
+// stands about where its number says, and what is looked at there is near by in memory.
 func (n *Net[M]) linkAt(i, peer int32) (int, bool) {
-	return slices.BinarySearchFunc(n.nodes[i].links, peer, func(l link, p int32) int { return int(l.peer) - int(p) })
+	links := n.nodes[i].links
+	at := min(int(int64(len(links))*int64(peer)/int64(len(n.nodes))), len(links))
+	for at < len(links) && links[at].peer < peer {
+		at++
+	}
+	for at > 0 && links[at-1].peer >= peer {
+		at--
+	}
+	return at, at < len(links) && links[at].peer == peer
 }
 
 // setLink makes i's end of a connection what it is to be.
@@ -31,7 +44,7 @@ func (n *Net[M]) setLink(i int32, l link) int {
 		return at
 	}
 	if links := n.nodes[i].links; len(links) == cap(links) {
-		more := make([]link, len(links), len(links)+len(links)/8+8)
+		more := make([]link, len(links), max(len(links)+len(links)/4, linksUsual))
 		copy(more, links)
 		n.nodes[i].links = more
 	}

@@ -111,11 +111,12 @@ type Net[M any] struct {
 	open  bool // a window is: lanes go on by themselves
 
 	nodes []node[M]
-	pos   []uint64 // positions by node, apart: tables walk them all the time
-	full  []uint32 // by node: a bit for each bucket that has no room
-	held  []int32  // by node: in how many tables of those who joined later
-	up    []bool   // by node: it is alive, apart for the same reason
-	byID  map[overlay.ID]int32
+	pos   []uint64             // positions by node, apart: tables walk them all the time
+	full  []uint32             // by node: a bit for each bucket that has no room
+	held  []int32              // by node: in how many tables of those who joined later
+	up    []bool               // by node: it is alive, apart for the same reason
+	lane  []uint8              // by node
+	byID  map[overlay.ID]int32 // of those that Config.Number does not find
 	order order
 
 	holders [][]int32 // by node: who has it in a table; nil: nobody asked yet
@@ -161,7 +162,7 @@ func (n *Net[M]) Counts() Counts {
 // Add puts a node into the network, live and joining. mk makes its host; it
 // is called again at each Restart. An ID may be added once.
 func (n *Net[M]) Add(id overlay.ID, mk func(*Endpoint[M]) Host[M]) {
-	i, known := n.byID[id]
+	i, known := n.index(id)
 	if known && n.nodes[i].mk != nil {
 		panic(fmt.Sprintf("sim: node %q is there already", id))
 	}

@@ -33,32 +33,33 @@ const (
 )
 
 // A node is one participant, up or down. Nodes are named by their index
-// within the package and by their ID outside.
+// within the package and by their ID outside. What others look at when they send to it
+// comes first, and with the host, which it is for, fills one cache line.
 type node[M any] struct {
-	host  Host[M]
-	mk    func(*Endpoint[M]) Host[M] // nil: an ID that only messages named
-	id    overlay.ID
-	place uint64
-	draws uint64 // state of what the network draws for this node
-
-	table table
-	links []link // by peer
-
-	tickAt time.Duration // when the queued tick comes
-	died   time.Duration
-	since  time.Duration // when side changed
+	id     overlay.ID
+	place  uint64
 	slow   time.Duration
-	upload int64         // bits per second, 0: no limit
-	busy   time.Duration // until when the uplink is taken
-	cut    time.Duration // when the node crashed last: what was in its uplink is lost
-	cutOf  uint32        // the life that ended so
 	life   uint32
+	cutOf  uint32 // the life that the crash at cut ended
 	side   int32
-	lane   uint8
 	alive  bool
 	hidden bool // nobody can dial it
 	holes  bool // but through a hole punched in its NAT
 	flags  flags
+	host   Host[M]
+
+	draws  uint64                     // state of what the network draws for this node
+	tickAt time.Duration              // when the queued tick comes
+	links  []link                     // by peer
+	upload int64                      // bits per second, 0: no limit
+	busy   time.Duration              // until when the uplink is taken
+	mk     func(*Endpoint[M]) Host[M] // nil: an ID that only messages named
+
+	table table
+	died  time.Duration
+	since time.Duration // when side changed
+	cut   time.Duration // when the node crashed last: what was in its uplink is lost
+	_     [24]byte      // the next one begins with a cache line too
 }
 
 // position returns a node's place in the identifier space, cut to the 64 bits
@@ -74,21 +75,27 @@ func (n *Net[M]) admit(id overlay.ID) int32 {
 	nd := node[M]{
 		id: id, place: n.cfg.Place(id), draws: mix(n.cfg.Seed, pos), tickAt: Never, died: -Never, upload: n.cfg.Upload,
 	}
-	nd.lane = uint8(n.cfg.Lanes.Of(nd.place))
 	if n.cfg.UploadOf != nil {
 		nd.upload = n.cfg.UploadOf(id)
 	}
 	nd.hidden = n.cfg.Undialable != nil && n.cfg.Undialable(id)
 	nd.holes = nd.hidden && n.cfg.Punches != nil && n.cfg.Punches(id)
+	if all := n.nodes; len(all) == cap(all) { // little more than there are: of a million a tenth is much
+		n.nodes = make([]node[M], len(all), len(all)+len(all)/16+16)
+		copy(n.nodes, all)
+	}
 	n.nodes = append(n.nodes, nd)
 	n.pos = append(n.pos, pos)
 	n.full = append(n.full, 0)
 	n.held = append(n.held, 0)
 	n.up = append(n.up, false)
+	n.lane = append(n.lane, uint8(n.cfg.Lanes.Of(nd.place)))
 	if n.holders != nil {
 		n.holders = append(n.holders, nil)
 	}
-	n.byID[id] = i
+	if _, found := n.index(id); !found {
+		n.byID[id] = i
+	}
 	return i
 }
 
@@ -170,7 +177,7 @@ func (e *Endpoint[M]) up() bool {
 func (e *Endpoint[M]) Self() overlay.ID { return e.net.nodes[e.node].id }
 
 // Lane is the one of [Lanes] that the node is in.
-func (e *Endpoint[M]) Lane() int { return int(e.net.nodes[e.node].lane) }
+func (e *Endpoint[M]) Lane() int { return int(e.net.lane[e.node]) }
 
 // Now returns the time of the run.
 func (e *Endpoint[M]) Now() time.Duration { return e.net.at(e.node) }

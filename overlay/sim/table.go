@@ -95,7 +95,7 @@ func (n *Net[M]) insert(a, p int32) {
 // where there are no more nodes than one holds.
 func (n *Net[M]) tableSize() int {
 	k := n.cfg.Tables.Bucket
-	return min(k*(bits.Len(uint(len(n.order.sorted)/k))+2), len(n.order.sorted))
+	return min(k*(bits.Len(uint(len(n.order.sorted)/k))+1), len(n.order.sorted))
 }
 
 // refull notes whether a bucket is full with no peer down: insert has nothing
