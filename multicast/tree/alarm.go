@@ -42,12 +42,23 @@ func (a *alarms) add(s sleeper) alarm {
 	slot := a.free - 1
 	if slot < 0 {
 		slot = int32(len(a.slots))
-		a.slots = append(a.slots, s)
+		a.slots = append(tight(a.slots), s)
 	} else {
 		a.free = a.slots[slot].pos
 		a.slots[slot] = s
 	}
 	return alarm{serial: a.serial, slot: slot}
+}
+
+// tight makes room for one more, and few beyond it: a node has a dozen alarms or two for
+// hours, and a simulator a million nodes.
+func tight[T any](all []T) []T {
+	if len(all) < cap(all) {
+		return all
+	}
+	more := make([]T, len(all), len(all)+len(all)/8+4)
+	copy(more, all)
+	return more
 }
 
 // drop takes the alarm of an object that is no more.
@@ -66,7 +77,7 @@ func (a *alarms) set(al alarm, at time.Duration) {
 		a.remove(pos)
 	case at == never:
 	case pos < 0:
-		a.heap = append(a.heap, ringing{at, al.serial, al.slot})
+		a.heap = append(tight(a.heap), ringing{at, al.serial, al.slot})
 		a.up(len(a.heap) - 1)
 	case at > a.heap[pos].at:
 		a.heap[pos].at = at

@@ -129,6 +129,7 @@ func openOf(p places) (ids []overlay.ID) {
 // becomes free only by the swap, the weight is left out.
 func (n *Node) places(g *group, b *bargain, c *child) (p places) {
 	add := func(id overlay.ID, s Standing) { p.to, p.posts = append(p.to, id), append(p.posts, s) }
+	p.to, p.posts = make([]overlay.ID, 0, placesMost), make([]Standing, 0, placesMost)
 	below, there := b.fits(c)
 	s := b.self
 	s.Delay, s.Weight = b.now, 0
@@ -141,7 +142,8 @@ func (n *Node) places(g *group, b *bargain, c *child) (p places) {
 		s.Room, s.Weight = 1, 0
 		add(b.old, s)
 	}
-	for _, o := range n.nearest(g, c.id, c.stand.At, nil) {
+	var room [childrenUsual]ranked
+	for _, o := range n.nearest(g, c.id, c.stand.At, room[:0]) {
 		if below && o.stand.Room > 0 && o.id != b.old && len(p.to) < placesMost {
 			add(o.id, o.stand)
 		}

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/feedtree/feedtree/overlay"
@@ -93,11 +94,13 @@ func (n *Node) learnRTT(from overlay.ID, to Coord, rtt time.Duration) {
 		return
 	}
 	p.note(sample{from: short(from), to: to, rtt: int32(rtt / time.Microsecond)})
+	c := p.afloat()
 	for range passes {
 		for i := range min(p.n, samples) {
-			n.fit(&p.seen[i])
+			c.fit(&p.seen[i], n.rng)
 		}
 	}
+	p.move(c)
 }
 
 // note keeps a measurement: for each node the latest one.
@@ -122,43 +125,62 @@ func short(id overlay.ID) uint32 {
 	return h
 }
 
+// afloat is a coordinate while it moves, in whole microseconds and thousandths at each step:
+// as numbers that need not be converted, a place of its own for each.
+type afloat struct {
+	w, x, y, z  float64
+	height, err float64
+}
+
+func (c Coord) afloat() afloat {
+	return afloat{float64(c.At[0]), float64(c.At[1]), float64(c.At[2]), float64(c.At[3]), float64(c.Height), float64(c.Err)}
+}
+
+func (p *position) move(c afloat) {
+	p.At = [4]int32{int32(c.w), int32(c.x), int32(c.y), int32(c.z)}
+	p.Height, p.Err = int32(c.height), int32(c.err)
+}
+
 // fit moves the coordinate a little towards where one measurement wants it.
-func (n *Node) fit(s *sample) {
-	c := &n.at
-	var way [4]float64
-	var length float64
-	for i := range way {
-		way[i] = float64(c.At[i]) - float64(s.to.At[i])
-		length += way[i] * way[i]
-	}
-	length = math.Sqrt(length)
+func (c *afloat) fit(s *sample, rng *rand.Rand) {
+	w, x := c.w-float64(s.to.At[0]), c.x-float64(s.to.At[1])
+	y, z := c.y-float64(s.to.At[2]), c.z-float64(s.to.At[3])
+	length := math.Sqrt(w*w + x*x + y*y + z*z)
 	measured := float64(s.rtt)
-	guess := math.Trunc(length + float64(c.Height) + float64(s.to.Height)) // as RTT has it
-	own, other := float64(c.Err)*float64(c.Err), float64(s.to.Err)*float64(s.to.Err)
+	guess := math.Trunc(length + c.height + float64(s.to.Height)) // as RTT has it
+	own, other := c.err*c.err, float64(s.to.Err)*float64(s.to.Err)
 	weight := own / (own + other)
 	off := math.Abs(guess-measured) / measured * 1000
-	e := off*vivaldiGain*weight + float64(c.Err)*(1-vivaldiGain*weight)
-	c.Err = int32(min(max(e, errLeast), errNew))
-	n.pushAway(way, length, vivaldiGain*weight*(measured-guess))
+	e := off*vivaldiGain*weight + c.err*(1-vivaldiGain*weight)
+	c.err = math.Trunc(bounded(e, errLeast, errNew))
+	c.pushAway(w, x, y, z, length, vivaldiGain*weight*(measured-guess), rng)
 }
 
 // pushAway moves the coordinate by force along the way from another one, in a
 // random direction if the two coincide.
-func (n *Node) pushAway(way [4]float64, length, force float64) {
-	c := &n.at
+func (c *afloat) pushAway(w, x, y, z, length, force float64, rng *rand.Rand) {
 	if length < 1 {
-		for i := range way {
-			way[i] = n.rng.Float64() - 0.5
-		}
-		length = math.Sqrt(way[0]*way[0] + way[1]*way[1] + way[2]*way[2] + way[3]*way[3])
+		w, x, y, z = rng.Float64()-0.5, rng.Float64()-0.5, rng.Float64()-0.5, rng.Float64()-0.5
+		length = max(math.Sqrt(w*w+x*x+y*y+z*z), 1e-9)
 	}
-	for i := range way {
-		c.At[i] = micros(float64(c.At[i]) + force*way[i]/max(length, 1e-9))
-	}
-	c.Height = max(micros(float64(c.Height)+force*vivaldiUp), 100)
+	c.w, c.x = micros(c.w+force*w/length), micros(c.x+force*x/length)
+	c.y, c.z = micros(c.y+force*y/length), micros(c.z+force*z/length)
+	c.height = max(micros(c.height+force*vivaldiUp), 100)
 }
 
-func micros(f float64) int32 {
+// micros are whole ones, and no more than a coordinate may have.
+func micros(f float64) float64 {
 	const most = float64(vivaldiMost / time.Microsecond)
-	return int32(min(max(f, -most), most))
+	return math.Trunc(bounded(f, -most, most))
+}
+
+// bounded is min and max of numbers, which are compared for more than a number elsewhere.
+func bounded(f, least, most float64) float64 {
+	if f < least {
+		return least
+	}
+	if f > most {
+		return most
+	}
+	return f
 }

@@ -38,7 +38,11 @@ func (n *Node) recount(g *group, from overlay.ID, m *Message) {
 		return
 	}
 	stands := slices.Clone(p.stands) // they are shared
-	for i, s := range append(slices.Clip(above), *m.Self) {
+	for i := range stands[:at+1] {
+		s := m.Self
+		if i < at {
+			s = &above[i]
+		}
 		stands[i].Weight, stands[i].Height, stands[i].Room, stands[i].Far = s.Weight, s.Height, s.Room, s.Far
 	}
 	p.stands = stands

@@ -37,7 +37,7 @@ func (l *line) leaveEpoch() {
 // behind notes that the application's copy of the line is whole up to a place in an
 // earlier epoch only, although some of it is here that came later.
 func (l *line) behind(c multicast.Stamp) {
-	l.whole = multicast.Stamp{Source: l.source, Epoch: c.Epoch, Seq: c.Seq}
+	l.whole = whole{c.Epoch, c.Seq}
 	l.past = slices.DeleteFunc(l.past, func(p past) bool { return p.epoch <= c.Epoch })
 	l.past = append([]past{{epoch: c.Epoch, base: c.Seq, high: c.Seq}}, l.past...)
 }

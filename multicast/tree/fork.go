@@ -121,7 +121,7 @@ func (n *Node) doubt(g *group, l *line, from overlay.ID, h multicast.Stamp) {
 		return
 	}
 	own := g.tagAt(l, h.Seq)
-	p := n.pairs.find(from)
+	p := n.pair(from)
 	if own == h.Tag || own == (multicast.Tag{}) || p == nil || p.doubted != 0 && n.step.now-p.doubted < doubtEvery {
 		return
 	}

@@ -77,6 +77,7 @@ type links struct {
 	shorts   []uint32 // of their IDs, to find one by
 	far      uint16   // the way down to the last leaf, as Standing.Far
 	lazy     []overlay.ID
+	beside   []*pair // the same links' pairs
 	walkAt   time.Duration
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
@@ -179,8 +180,8 @@ func (g *group) cursor() []multicast.Stamp {
 	hs := slices.Clone(g.heads())
 	for i := range hs {
 		l := g.line(hs[i].Source)
-		if l.whole.Epoch != 0 {
-			hs[i] = l.whole
+		if w := l.whole; w.epoch != 0 {
+			hs[i] = multicast.Stamp{Source: l.source, Epoch: w.epoch, Seq: w.seq}
 			continue
 		}
 		if seq := l.cursor(); seq != hs[i].Seq {

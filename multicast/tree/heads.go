@@ -15,7 +15,7 @@ import (
 // the neighbour too. A message at another time would wake both ends once more, and at the
 // same time it would keep the event waiting.
 func (n *Node) tell(id overlay.ID, g *group) {
-	p := n.pairs.find(id)
+	p := n.pair(id)
 	if p == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (n *Node) askHeads(g *group, ids []overlay.ID, confirm Flags) {
 // usually only overtook the payload.
 func (n *Node) onHeads(from overlay.ID, m *Message) {
 	var answer []Entry
-	p := n.pairs.find(from)
+	p := n.pair(from)
 	for _, e := range m.Entries {
 		g := n.find(e.Group)
 		if g == nil {

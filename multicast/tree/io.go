@@ -61,13 +61,14 @@ type Outbox struct {
 	groups   []*group // touched by the step at hand
 	pairs    []*pair
 	searches []*search // over, to be used again
+	parted   []*pair   // the same
 	named    []named   // the lists of offers that are spent, to be used again
 }
 
 // message returns one to be written over.
 func (o *Outbox) message() *Message {
 	m := again(&o.Spent)
-	if m.Type == Offer && cap(m.Peers) > 0 && len(o.named) < searchesKept {
+	if m.Type == Offer && cap(m.Peers) > 0 && len(o.named) < namedKept {
 		o.named = append(o.named, named{m.Peers[:0], m.Posts[:0]})
 	}
 	return m
@@ -114,8 +115,20 @@ func (o *Outbox) searched(s *search) {
 	o.searches = append(o.searches, s)
 }
 
-// searchesKept bounds the memory that waits to be used again.
-const searchesKept = 64
+// parts takes a pair that has nothing in common any more.
+func (o *Outbox) parts(p *pair) {
+	if len(o.parted) < searchesKept {
+		clear(p.tell)
+		*p = pair{tell: p.tell[:0]}
+		o.parted = append(o.parted, p)
+	}
+}
+
+// searchesKept and namedKept bound the memory that waits to be used again.
+const (
+	searchesKept = 64
+	namedKept    = 1024
+)
 
 // Send is a message to put on the way. If To is not connected it is dialled;
 // if that fails a Gone input says so.

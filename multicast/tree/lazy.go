@@ -113,7 +113,7 @@ func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
 }
 
 func (n *Node) couldLink(g *group, id overlay.ID) bool {
-	return g.member && n.pairs.find(id).tied(g) == nil && !n.tooMany(id)
+	return g.member && n.pair(id).tied(g) == nil && !n.tooMany(id)
 }
 
 // lazyMost is how many lazy links a member accepts. It seeks fewer.
@@ -168,7 +168,7 @@ func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
 
 func (n *Node) addLazy(g *group, id overlay.ID) {
 	g.links.lazy = append(g.links.lazy, id)
-	n.tie(id, g, lazyDigest(g.id), 0)
+	g.links.beside = append(g.links.beside, n.tie(id, g, lazyDigest(g.id), 0))
 	n.walkSoon(g)
 	n.tell(id, g)
 	n.tellForks(g, id)
@@ -183,6 +183,7 @@ func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
 		n.send(id, &Message{Type: Unlink, Group: g.id})
 	}
 	g.links.lazy = slices.Delete(g.links.lazy, i, i+1)
+	g.links.beside = slices.Delete(g.links.beside, i, i+1)
 	n.untie(id, g, lazyDigest(g.id), 0)
 	if g.member {
 		n.walkSoon(g)

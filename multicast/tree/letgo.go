@@ -83,7 +83,7 @@ func (n *Node) mustLetGo() bool {
 // leaving is the neighbour that is being let go of, or the next one.
 func (n *Node) leaving() *pair {
 	l := n.letting
-	p := n.pairs.find(l.id)
+	p := n.pair(l.id)
 	if p == nil {
 		p = n.easiest(l.vain % letGoWhom)
 		l.id, l.edges, l.still = p.id, p.edges(), 0

@@ -15,27 +15,32 @@ const window = 1024
 // Invariants: a seq at or below base is never accepted; a bit is set for every
 // accepted seq in (high-window, high]; every seq below need is accepted, given
 // up or was never asked for; need ≤ high+1.
+//
+// What is looked at whenever anything happens in the group stands first.
 type line struct {
+	beatAt   time.Duration // own: when a heartbeat is due; 0: none was promised
+	overdue  time.Duration // when silence becomes worth a notice; 0: it does not
+	stream   stream
+	recovery recovery
 	source   multicast.Source
 	epoch    uint64
+	high     uint64
+	beat     *multicast.Event // the latest heartbeat, nil if there was none
+	tag      multicast.Tag    // of the event at high
 	base     uint64
 	need     uint64
-	high     uint64
-	tag      multicast.Tag    // of the event at high
-	beat     *multicast.Event // the latest heartbeat, nil if there was none
-	overdue  time.Duration    // when silence becomes worth a notice; 0: it does not
-	beatAt   time.Duration    // own: when a heartbeat is due; 0: none was promised
-	moved    uint32           // which of the group's moves its head was part of last
-	own      bool             // this node publishes it
-	old      bool             // it was there before this node joined: what came before is not missed
-	recovery recovery
-	stream   stream
+	moved    uint32 // which of the group's moves its head was part of last
+	own      bool   // this node publishes it
+	old      bool   // it was there before this node joined: what came before is not missed
 	ttl      time.Duration
 	heard    time.Duration
 	bits     [window / 64]uint64
-	past     []past          // epochs before this one, oldest first
-	whole    multicast.Stamp // up to where the application's copy is, if that is of an earlier epoch
+	past     []past // epochs before this one, oldest first
+	whole    whole
 }
+
+// whole is up to where the application's copy is, if that is of an earlier epoch; else zero.
+type whole struct{ epoch, seq uint64 }
 
 func (l *line) bit(seq uint64) bool    { return l.bits[seq%window/64]&(1<<(seq%64)) != 0 }
 func (l *line) setBit(seq uint64)      { l.bits[seq%window/64] |= 1 << (seq % 64) }

@@ -172,8 +172,8 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 			known = append(known, nearby{id: id, at: there, way: there.RTT(asker.At)})
 		}
 	}
-	for _, id := range g.links.lazy {
-		add(id, n.pairs.find(id).at)
+	for _, p := range g.links.beside {
+		add(p.id, p.at)
 	}
 	light := nearLight * uint64(max(asker.Weight, 1)) // a liar may say anything
 	for i := range g.tune.near {

@@ -35,7 +35,7 @@ func (n *Node) tooMany(id overlay.ID) bool {
 
 // stays reports whether a peer is a neighbour, and not one that is being let go of.
 func (n *Node) stays(id overlay.ID) bool {
-	return n.pairs.find(id) != nil && (n.letting == nil || n.letting.id != id)
+	return n.pair(id) != nil && (n.letting == nil || n.letting.id != id)
 }
 
 func (n *Node) crowded() bool { return len(n.pairs.all) >= n.cfg.Neighbours }

@@ -34,8 +34,9 @@ type Node struct {
 
 // step is what only lives while one input is handled.
 type step struct {
-	now time.Duration
-	out *Outbox
+	now  time.Duration
+	out  *Outbox
+	pair *pair // found last
 }
 
 // New makes a node. The router answers for the overlay; rng is the node's own
@@ -53,7 +54,7 @@ func New(cfg Config, router overlay.Router, rng *rand.Rand) *Node {
 // Step takes one input at a time now and adds what is to be done to out. Now
 // is monotonic: it never goes back between calls.
 func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
-	n.step.now, n.step.out = now, out
+	n.step = step{now: now, out: out}
 	switch in.Kind {
 	case Receive:
 		n.receive(in.From, in.Msg)
@@ -99,7 +100,7 @@ func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 		n.ring()
 		n.settle()
 	}
-	n.step.out = nil
+	n.step = step{now: now}
 }
 
 // Deadline is when the node next wants a Tick. A Tick before it does nothing.
@@ -177,6 +178,7 @@ func (n *Node) settle() {
 		p.touch = false
 		if p.over {
 			n.alarms.drop(p.alarm)
+			out.parts(p)
 		} else {
 			n.alarms.set(p.alarm, p.when())
 		}
@@ -342,7 +344,7 @@ func (n *Node) strange(from overlay.ID, m *Message) {
 
 // gone handles the loss of a neighbour, however it was noticed.
 func (n *Node) gone(id overlay.ID) {
-	if p := n.pairs.find(id); p != nil {
+	if p := n.pair(id); p != nil {
 		for len(p.ties) > 0 {
 			n.lose(p.ties[len(p.ties)-1].g, id)
 		}

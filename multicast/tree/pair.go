@@ -13,25 +13,27 @@ import (
 // pair is what this node and one neighbour have in common, over all groups:
 // one keep-alive watches the link (FeedTree §4.2: only while nothing else is
 // heard over it), one digest compares the edges, heads are told together.
+//
+// What most steps look at stands first, close together.
 type pair struct {
 	id       overlay.ID
-	ties     []tie
-	first    [1]tie // where ties begin: most pairs share one group
-	at       Coord  // where the neighbour said that it is
-	digest   uint64
+	at       Coord         // where the neighbour said that it is
 	probe    time.Duration // ping by then if nothing is heard
 	dead     time.Duration // gone by then if nothing is heard; 0: no ping is out
-	asked    time.Duration // when the last ping left; 0: it was answered
-	compared time.Duration // when digests were sent last
-	tell     []*group      // groups whose heads the neighbour is to be told
 	tellAt   time.Duration
-	told     time.Duration // when heads were told last
-	doubted  time.Duration // when it was last asked for what it says differently
 	alarm    alarm
 	pings    uint8
 	again    bool // it was told a moment ago, and may wait for the next event
 	touch    bool
 	over     bool // nothing is left in common
+	ties     []tie
+	first    [1]tie // where ties begin: most pairs share one group
+	digest   uint64
+	asked    time.Duration // when the last ping left; 0: it was answered
+	compared time.Duration // when digests were sent last
+	tell     []*group      // groups whose heads the neighbour is to be told
+	told     time.Duration // when heads were told last
+	doubted  time.Duration // when it was last asked for what it says differently
 }
 
 // tie counts the edges and lazy links of one group between the two.
@@ -114,6 +116,16 @@ func (ps *pairs) find(id overlay.ID) *pair {
 	return nil
 }
 
+// pair returns what this node and another have in common, nil if nothing. Mostly it is the
+// one that the step is about, which is found at once.
+func (n *Node) pair(id overlay.ID) *pair {
+	s := &n.step
+	if s.pair == nil || s.pair.id != id || s.pair.over {
+		s.pair = n.pairs.find(id)
+	}
+	return s.pair
+}
+
 func (ps *pairs) add(p *pair) {
 	i, _ := ps.place(p.id)
 	ps.shorts = slices.Insert(ps.shorts, i, short(p.id))
@@ -160,13 +172,14 @@ func lazyDigest(g multicast.Group) uint64 { return edgeDigest(g, 0, "") }
 
 // tie adds a link of a group to the pair, which begins with its first: an edge, or
 // with no edges a lazy link.
-func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) {
-	p := n.pairs.find(id)
+func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) *pair {
+	p := n.pair(id)
 	if p == nil {
 		if edges > 0 && n.crowded() {
 			n.makeRoom(g)
 		}
-		p = &pair{id: id, compared: n.step.now, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25)}
+		p = again(&n.step.out.parted)
+		*p = pair{id: id, compared: n.step.now, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25), tell: p.tell}
 		p.ties = p.first[:0]
 		p.alarm = n.alarms.add(sleeper{pair: p})
 		n.pairs.add(p)
@@ -177,9 +190,10 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) {
 	if t := p.tied(g); t != nil {
 		t.n++
 		t.edges += edges
-		return
+		return p
 	}
 	p.ties = append(p.ties, tie{g: g, n: 1, edges: edges})
+	return p
 }
 
 // silence is how long a neighbour may be silent before it is pinged. The more
@@ -197,7 +211,7 @@ func (n *Node) silence(p *pair) time.Duration {
 
 // untie takes a link out; a pair without links is forgotten.
 func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int16) {
-	p := n.pairs.find(id)
+	p := n.pair(id)
 	if p == nil {
 		panic("tree: an edge without its pair")
 	}
@@ -232,7 +246,7 @@ func (p *pair) forgetTell(g *group) {
 
 // heard notes a sign of life.
 func (n *Node) heard(id overlay.ID, m *Message) {
-	if p := n.pairs.find(id); p != nil {
+	if p := n.pair(id); p != nil {
 		if m.Self != nil && m.Self.At.Known() {
 			p.at = m.Self.At
 		}
@@ -245,7 +259,7 @@ func (n *Node) heard(id overlay.ID, m *Message) {
 // expect wants a sign of life from a neighbour soon: data went there, or it
 // should have sent some.
 func (n *Node) expect(id overlay.ID, within time.Duration) {
-	if p := n.pairs.find(id); p != nil && p.dead == 0 {
+	if p := n.pair(id); p != nil && p.dead == 0 {
 		p.probe = min(p.probe, n.step.now+within)
 		n.touchPair(p)
 	}
@@ -266,6 +280,7 @@ func (n *Node) wakePair(p *pair) {
 		p.pings++
 		p.dead = now + n.cfg.Patience*time.Duration(1+p.pings)/2
 		p.asked = now
-		n.send(p.id, n.keepAlive(Ping, p))
+		m := n.keepAlive(Ping, p)
+		n.send(p.id, &m)
 	}
 }

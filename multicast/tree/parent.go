@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"github.com/feedtree/feedtree/multicast"
 	"slices"
 	"time"
 
@@ -66,7 +65,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	n.learn(g, from, m.Heads, reorderWait)
 	n.tellForks(g, from)
 	for _, l := range g.lines {
-		l.whole = multicast.Stamp{} // the parent was told, and sends what is between
+		l.whole = whole{} // the parent was told, and sends what is between
 	}
 	g.fresh = false
 	n.retryGaps(g)

@@ -180,7 +180,7 @@ func (n *Node) learn(g *group, from overlay.ID, heads []multicast.Stamp, wait ti
 		}
 		r.claim, r.by, r.claimAt, r.claimTry = h, from, at, 0
 	}
-	n.pairs.find(from).hears(g, heads)
+	n.pair(from).hears(g, heads)
 }
 
 func (n *Node) ahead(l *line, h multicast.Stamp) bool {

@@ -165,13 +165,13 @@ func (n *Node) tellLoad(g *group) {
 	}
 	m := n.load(g)
 	p.told = *m.Self
-	n.send(p.parent, m)
+	n.send(p.parent, &m)
 }
 
 // load is how this node stands, for its parent.
-func (n *Node) load(g *group) *Message {
+func (n *Node) load(g *group) Message {
 	own := n.standing(g)
-	return &Message{Type: Load, Group: g.id, Edge: g.place.edge, Self: &own, RTT: g.place.rtt}
+	return Message{Type: Load, Group: g.id, Edge: g.place.edge, Self: &own, RTT: g.place.rtt}
 }
 
 // onLoad takes a child's standing. The first one after a displacement says that

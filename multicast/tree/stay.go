@@ -34,7 +34,7 @@ func (n *Node) poor(g *group, ack *Message) bool {
 func (n *Node) stay(g *group) {
 	m := n.load(g)
 	m.Flags = Confirm
-	n.send(g.place.parent, m)
+	n.send(g.place.parent, &m)
 }
 
 // crowds reports whether a child still has to make room for one that has come.

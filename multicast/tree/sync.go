@@ -12,12 +12,13 @@ import (
 // that travel with keep-alives and, on a busy link, with heads.
 
 func (n *Node) onPing(from overlay.ID, m *Message) {
-	n.send(from, n.keepAlive(Pong, n.pairs.find(from)))
+	own := n.keepAlive(Pong, n.pair(from))
+	n.send(from, &own)
 	n.compare(from, m)
 }
 
 func (n *Node) onPong(from overlay.ID, m *Message) {
-	p := n.pairs.find(from)
+	p := n.pair(from)
 	if p != nil && p.asked != 0 {
 		if m.Self != nil {
 			n.learnRTT(from, m.Self.At, n.rtt(from, p.asked))
@@ -34,20 +35,20 @@ func (n *Node) onPong(from overlay.ID, m *Message) {
 
 // keepAlive is a Ping or Pong with what the other side can check its own view
 // against.
-func (n *Node) keepAlive(t Type, p *pair) *Message {
+func (n *Node) keepAlive(t Type, p *pair) Message {
 	own := Standing{At: n.at.Coord}
 	if p == nil {
-		return &Message{Type: t, Self: &own}
+		return Message{Type: t, Self: &own}
 	}
 	p.compared = n.step.now
-	return &Message{Type: t, Self: &own, Digest: p.digest, Paths: n.pathDigest(p), Known: n.headDigest(p)}
+	return Message{Type: t, Self: &own, Digest: p.digest, Paths: n.pathDigest(p), Known: n.headDigest(p)}
 }
 
 // compare is the pair's anti-entropy: where the two sides' edges differ, one
 // lists its own; where a child's way to the top is not the last one sent, it is
 // sent again; where heads differ, they are told.
 func (n *Node) compare(from overlay.ID, m *Message) {
-	p := n.pairs.find(from)
+	p := n.pair(from)
 	switch {
 	case p == nil:
 		if m.Digest != 0 {
@@ -141,7 +142,7 @@ func (n *Node) onSync(from overlay.ID, m *Message) {
 		claimed[keyOf(e)] = true
 		n.syncTheirs(from, e)
 	}
-	p := n.pairs.find(from)
+	p := n.pair(from)
 	if p == nil {
 		return
 	}

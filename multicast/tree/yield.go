@@ -102,5 +102,5 @@ func (n *Node) sayPlaces(g *group) {
 			m.Peers, m.Posts = append(m.Peers, f.id), append(m.Posts, Standing{Delay: f.delay})
 		}
 	}
-	n.send(p.parent, m)
+	n.send(p.parent, &m)
 }
