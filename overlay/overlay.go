@@ -65,7 +65,7 @@ type Router interface {
 	NextHop(key Key) (ID, bool)
 
 	// Closest returns up to n peers known to be near key, nearest first,
-	// without Self. Some may be gone.
+	// without Self. Some may be gone. The list is the caller's until the next call.
 	Closest(key Key, n int) []ID
 
 	// RTT returns the smoothed round-trip time to a peer, or false if it was

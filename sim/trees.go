@@ -127,6 +127,10 @@ func NewTrees(cfg TreesConfig) *Trees {
 		if m.Type == tree.Offer { // its lists are used again, once for each
 			twin.Peers, twin.Posts = slices.Clone(m.Peers), slices.Clone(m.Posts)
 		}
+		if (m.Type == tree.Offer || m.Type == tree.Probe) && m.Self != nil {
+			own := *m.Self
+			twin.Self = &own
+		}
 		return &twin
 	}
 	if cfg.Unreachable != nil {

@@ -37,11 +37,18 @@ func (n *Node) recount(g *group, from overlay.ID, m *Message) {
 	if at < 0 || len(p.stands) != len(p.path) || len(above) != at || !slices.Equal(m.Path, p.path[:at]) {
 		return
 	}
-	stands := slices.Clone(p.stands) // they are shared
-	for i := range stands[:at+1] {
+	stands, own := p.stands, false
+	for i := range at + 1 {
 		s := m.Self
 		if i < at {
 			s = &above[i]
+		}
+		was := &stands[i]
+		if was.Weight == s.Weight && was.Height == s.Height && was.Room == s.Room && was.Far == s.Far {
+			continue
+		}
+		if !own { // they are shared
+			stands, own = slices.Clone(stands), true
 		}
 		stands[i].Weight, stands[i].Height, stands[i].Room, stands[i].Far = s.Weight, s.Height, s.Room, s.Far
 	}

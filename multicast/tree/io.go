@@ -55,7 +55,8 @@ type Outbox struct {
 	Notices    []Notice
 
 	// Spent are messages that nobody will read any more, for the caller to put back
-	// if it knows. They are used again, and so are the lists of those that are offers.
+	// if it knows. They are used again, and so are the lists of those that are offers
+	// and what probes and offers say of their senders.
 	Spent []*Message
 
 	groups   []*group // touched by the step at hand
@@ -63,6 +64,7 @@ type Outbox struct {
 	searches []*search // over, to be used again
 	parted   []*pair   // the same
 	named    []named   // the lists of offers that are spent, to be used again
+	selves   []*Standing
 }
 
 // message returns one to be written over.
@@ -71,7 +73,17 @@ func (o *Outbox) message() *Message {
 	if m.Type == Offer && cap(m.Peers) > 0 && len(o.named) < namedKept {
 		o.named = append(o.named, named{m.Peers[:0], m.Posts[:0]})
 	}
+	if (m.Type == Offer || m.Type == Probe) && m.Self != nil && len(o.selves) < namedKept {
+		o.selves = append(o.selves, m.Self)
+	}
 	return m
+}
+
+// self returns how a node stands, for one Probe or Offer: nobody keeps it.
+func (o *Outbox) self(s Standing) *Standing {
+	own := again(&o.selves)
+	*own = s
+	return own
 }
 
 // named are whom an offer names and how those stand. They belong to one message, of which
@@ -87,8 +99,14 @@ func (o *Outbox) lists(peers, posts int) named {
 	if last := len(o.named) - 1; last >= 0 {
 		l, o.named = o.named[last], o.named[:last]
 	}
-	return named{slices.Grow(l.peers, peers), slices.Grow(l.posts, posts)}
+	return named{slices.Grow(l.peers, max(peers, peersUsual)), slices.Grow(l.posts, max(posts, postsUsual))}
 }
+
+// What an offer names, mostly: with room for that, hardly one is made anew.
+const (
+	peersUsual = offerPeers + nearTold
+	postsUsual = peersUsual + 8 // and the way to the top
+)
 
 // search returns an empty one.
 func (o *Outbox) search() *search { return again(&o.searches) }
@@ -126,7 +144,7 @@ func (o *Outbox) parts(p *pair) {
 
 // searchesKept and namedKept bound the memory that waits to be used again.
 const (
-	searchesKept = 64
+	searchesKept = 1024
 	namedKept    = 1024
 )
 

@@ -75,7 +75,7 @@ func (n *Node) probe(g *group, ids []overlay.ID) {
 	s := g.tune.s
 	own := n.standing(g)
 	for _, id := range ids {
-		m := &Message{Type: Probe, Group: g.id, Self: &own}
+		m := &Message{Type: Probe, Group: g.id, Self: n.step.out.self(own)}
 		n.sayWhy(g, id, m)
 		n.send(id, m)
 		s.out = append(s.out, probe{id, n.step.now})
@@ -89,7 +89,7 @@ func (n *Node) probe(g *group, ids []overlay.ID) {
 // of its children that are nearest to the asker.
 func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 	own := n.standing(g)
-	o := &Message{Type: Offer, Group: g.id, Flags: n.pathFlags(g), Self: &own, Path: g.place.path, Posts: g.place.stands}
+	o := &Message{Type: Offer, Group: g.id, Flags: n.pathFlags(g), Self: n.step.out.self(own), Path: g.place.path, Posts: g.place.stands}
 	if len(g.place.stands) != len(g.place.path) {
 		o.Path, o.Posts = nil, nil
 	}

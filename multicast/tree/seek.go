@@ -97,7 +97,7 @@ func (n *Node) routeTo(g *group) []overlay.ID {
 		return []overlay.ID{hop}
 	}
 	if n.cfg.Leaf {
-		return n.router.Closest(g.key, n.cfg.Replicas)
+		return slices.Clone(n.router.Closest(g.key, n.cfg.Replicas))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/feedtree/feedtree/overlay"
@@ -217,5 +216,6 @@ func (n *Node) standsDown(g *group) []Standing {
 	if len(g.place.stands) != len(g.place.path) {
 		return nil
 	}
-	return append(slices.Clip(g.place.stands), n.standing(g))
+	stands := make([]Standing, 0, len(g.place.stands)+1)
+	return append(append(stands, g.place.stands...), n.standing(g))
 }

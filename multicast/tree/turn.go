@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/feedtree/feedtree/overlay"
 )
 
 // Copies leave a node in turn, so the child that is sent to last waits until all others are
@@ -88,12 +90,17 @@ func (n *Node) takeTurns(g *group) {
 		return
 	}
 	var room [childrenUsual]served
+	var path []overlay.ID
+	var stands []Standing
 	for i, c := range n.firstServed(g, room[:0]) {
 		turn := turnOf(i)
 		if (wait(turn) - wait(c.turn)).Abs() > gainLeast {
+			if path == nil {
+				path, stands = n.pathDown(g), n.standsDown(g)
+			}
 			c.turn = turn
 			g.place.sent++
-			n.sendPath(g, c.child, n.pathDown(g), n.standsDown(g))
+			n.sendPath(g, c.child, path, stands)
 		}
 	}
 }

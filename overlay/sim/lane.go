@@ -46,7 +46,8 @@ type lane[M any] struct {
 	calls  calls
 	away   [][]event[M] // for others, made in this window: by lane, at last for the network
 	late   []unfinished // what no lane can do by itself, begun in this window
-	near   []near       // of who was asked last for those nearest to a key
+	near   []near       // of who was asked last for those nearest to a key,
+	ids    []overlay.ID // and what was answered
 	_      [64]byte     // nobody else's cache line
 }
 

@@ -19,7 +19,7 @@ type link struct {
 const dialling = 0 // lives count from one
 
 // linksUsual is how many connections there is room for at once.
-const linksUsual = 32
+const linksUsual = 64
 
 // linkAt is where i's end of a connection is, or is to be. Peers are from everywhere: one
 // stands about where its number says, and what is looked at there is near by in memory.
@@ -44,7 +44,7 @@ func (n *Net[M]) setLink(i int32, l link) int {
 		return at
 	}
 	if links := n.nodes[i].links; len(links) == cap(links) {
-		more := make([]link, len(links), max(len(links)+len(links)/4, linksUsual))
+		more := make([]link, len(links), max(len(links)+len(links)/2, linksUsual))
 		copy(more, links)
 		n.nodes[i].links = more
 	}

@@ -17,6 +17,7 @@ type Config[M any] struct {
 	Seed    uint64
 	Latency Latency                 // nil: Constant(50ms)
 	Place   func(overlay.ID) uint64 // where a node is for Latency; nil: the front of its key
+	Expect  int                     // how many nodes there will be, about: there is room for them
 	Tables  Tables
 
 	// Upload is what a node can send in bits per second: messages leave one
@@ -132,7 +133,7 @@ type Net[M any] struct {
 // New returns an empty network at time zero.
 func New[M any](cfg Config[M]) *Net[M] {
 	cfg.setDefaults()
-	n := &Net[M]{cfg: cfg, lanes: make([]lane[M], cfg.Lanes.Count), walks: make([]walker, cfg.Lanes.Count), byID: map[overlay.ID]int32{}}
+	n := &Net[M]{cfg: cfg, nodes: make([]node[M], 0, cfg.Expect), lanes: make([]lane[M], cfg.Lanes.Count), walks: make([]walker, cfg.Lanes.Count), byID: map[overlay.ID]int32{}}
 	n.own.hash = mix(cfg.Seed, 0)
 	return n
 }

@@ -215,11 +215,11 @@ func (e *Endpoint[M]) Closest(key overlay.Key, n int) []overlay.ID {
 	e.net.settle()
 	l := e.net.laneOf(e.node)
 	l.near = e.net.closest(l.near[:0], e.node, front(key), n)
-	ids := make([]overlay.ID, len(l.near))
-	for k, c := range l.near {
-		ids[k] = e.net.nodes[c.node].id
+	l.ids = l.ids[:0]
+	for _, c := range l.near {
+		l.ids = append(l.ids, e.net.nodes[c.node].id)
 	}
-	return ids
+	return l.ids
 }
 
 // RTT implements overlay.Router: connected peers are measured, the others not.

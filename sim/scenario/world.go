@@ -63,7 +63,7 @@ func (r *run) newWorld(nodes int, last time.Duration, change func(*sim.TreesConf
 	}
 	r.worlds = append(r.worlds, w)
 	cfg := sim.TreesConfig{TTL: TTL, Lean: true}
-	cfg.Net.Seed = r.cfg.Seed
+	cfg.Net.Seed, cfg.Net.Expect = r.cfg.Seed, nodes
 	cfg.Net.Latency = r.latency.delay
 	cfg.Net.Tables.Joined = true
 	if nodes > many {
@@ -181,7 +181,7 @@ func (w *world) feedBy(publisher int32, name string, members []int32) *feed {
 // at the rate of the mean there would be no tree yet, and all would meet where it begins.
 func rush(draw float64, nodes int) float64 {
 	if nodes > many {
-		return math.Sqrt(draw)
+		return math.Cbrt(draw)
 	}
 	return draw
 }
