@@ -18,9 +18,9 @@
 //
 //   - Nodes come in half a minute, and members join in the next half. What happens until
 //     [Config.WarmUp] has passed is warm-up; its messages are counted, its deliveries are
-//     not. More than 100,000 join in a minute, ever more a second, and warm up for as much
-//     longer; and no node of so many is in more than some 1,000 routing tables: the oldest
-//     of a million would be in 22,668, connections that nobody accepts.
+//     not. More than 100,000 join in a minute and a quarter, ever more a second, and warm
+//     up for as much longer; and no node of so many is in more than some 600 routing tables:
+//     the oldest of a million would be in 22,668, connections that nobody accepts.
 //
 //   - Static and serial warm up for two and a half minutes, and their items are five
 //     seconds apart. With more than 100,000 nodes, of which each simulated second takes
