@@ -10,7 +10,7 @@ package tree
 const (
 	shareFrom  = 1 << 17 // nodes in the tree; fewer do not meet so
 	shareOf    = 1 << 15 // of all nodes as many may ask one,
-	shareLeast = 1. / 8  // but at least this part of those that would
+	shareLeast = 1. / 16 // but at least this part of those that would
 )
 
 // share is the chance with which this node may ask anybody at all.
