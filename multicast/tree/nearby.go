@@ -133,13 +133,16 @@ func (n *Node) friend(g *group) (overlay.ID, bool) {
 			near = append(near, c)
 		}
 	}
-	first := 0
+	first, share := 0, 1.
+	if g.size() >= shareFrom {
+		share = n.share(g) / shareNear
+	}
 	for first < len(near)-1 && n.rng.IntN(nextPart) == 0 {
 		first++
 	}
 	for i := range near {
 		c := near[(first+i)%len(near)]
-		if n.rng.Float64() < n.chance(g, float64(c.weight)) {
+		if n.rng.Float64() < min(n.chance(g, float64(c.weight)), share) {
 			return c.id, true
 		}
 	}
