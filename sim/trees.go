@@ -122,17 +122,7 @@ func NewTrees(cfg TreesConfig) *Trees {
 		}
 	}
 	cfg.Net.Number = number
-	cfg.Net.Clone = func(m *tree.Message) *tree.Message {
-		twin := *m
-		if m.Type == tree.Offer { // its lists are used again, once for each
-			twin.Peers, twin.Posts = slices.Clone(m.Peers), slices.Clone(m.Posts)
-		}
-		if (m.Type == tree.Offer || m.Type == tree.Probe) && m.Self != nil {
-			own := *m.Self
-			twin.Self = &own
-		}
-		return &twin
-	}
+	cfg.Net.Clone = (*tree.Message).Twin
 	if cfg.Unreachable != nil {
 		cfg.Net.Undialable = cfg.Unreachable
 	}

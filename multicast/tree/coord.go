@@ -174,7 +174,8 @@ func micros(f float64) float64 {
 	return math.Trunc(bounded(f, -most, most))
 }
 
-// bounded is min and max of numbers, which are compared for more than a number elsewhere.
+// bounded is min(max(f, least), most). Those look for what is no number, too: with them
+// learning a round trip takes a fifth longer, and it is a twelfth of what a node computes.
 func bounded(f, least, most float64) float64 {
 	if f < least {
 		return least

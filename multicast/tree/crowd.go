@@ -39,18 +39,18 @@ func (n *Node) recount(g *group, from overlay.ID, m *Message) {
 	}
 	stands, own := p.stands, false
 	for i := range at + 1 {
-		s := m.Self
+		told := m.Self
 		if i < at {
-			s = &above[i]
+			told = &above[i]
 		}
-		was := &stands[i]
-		if was.Weight == s.Weight && was.Height == s.Height && was.Room == s.Room && was.Far == s.Far {
-			continue
-		}
-		if !own { // they are shared
+		is := stands[i]
+		is.Weight, is.Height, is.Room, is.Far = told.Weight, told.Height, told.Room, told.Far
+		if is != stands[i] && !own { // they are shared
 			stands, own = slices.Clone(stands), true
 		}
-		stands[i].Weight, stands[i].Height, stands[i].Room, stands[i].Far = s.Weight, s.Height, s.Room, s.Far
+		if own {
+			stands[i] = is
+		}
 	}
 	p.stands = stands
 }

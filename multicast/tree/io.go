@@ -59,24 +59,43 @@ type Outbox struct {
 	// and what probes and offers say of their senders.
 	Spent []*Message
 
-	groups   []*group // touched by the step at hand
-	pairs    []*pair
-	searches []*search // over, to be used again
-	parted   []*pair   // the same
-	named    []named   // the lists of offers that are spent, to be used again
-	selves   []*Standing
+	groups []*group // touched by the step at hand
+	pairs  []*pair
+	// To be used again, no more than usedAgain of each.
+	searches []*search   // over,
+	parted   []*pair     // with nothing in common any more,
+	named    []named     // the lists of offers that are spent,
+	selves   []*Standing // and what those and probes said of their senders
 }
 
 // message returns one to be written over.
 func (o *Outbox) message() *Message {
 	m := again(&o.Spent)
-	if m.Type == Offer && cap(m.Peers) > 0 && len(o.named) < namedKept {
+	if m.reusesLists() && cap(m.Peers) > 0 && len(o.named) < usedAgain {
 		o.named = append(o.named, named{m.Peers[:0], m.Posts[:0]})
 	}
-	if (m.Type == Offer || m.Type == Probe) && m.Self != nil && len(o.selves) < namedKept {
+	if m.reusesSelf() && len(o.selves) < usedAgain {
 		o.selves = append(o.selves, m.Self)
 	}
 	return m
+}
+
+// Of these messages nobody keeps what they point to.
+func (m *Message) reusesLists() bool { return m.Type == Offer }
+func (m *Message) reusesSelf() bool  { return (m.Type == Offer || m.Type == Probe) && m.Self != nil }
+
+// Twin returns a copy of the message, for a network that delivers it twice: what is used
+// again once it is spent is the copy's own.
+func (m *Message) Twin() *Message {
+	twin := *m
+	if m.reusesLists() {
+		twin.Peers, twin.Posts = slices.Clone(m.Peers), slices.Clone(m.Posts)
+	}
+	if m.reusesSelf() {
+		own := *m.Self
+		twin.Self = &own
+	}
+	return &twin
 }
 
 // self returns how a node stands, for one Probe or Offer: nobody keeps it.
@@ -124,7 +143,7 @@ func again[T any](used *[]*T) *T {
 
 // searched takes a search that is over, if there was one.
 func (o *Outbox) searched(s *search) {
-	if s == nil || len(o.searches) >= searchesKept {
+	if s == nil || len(o.searches) >= usedAgain {
 		return
 	}
 	clear(s.out)
@@ -135,18 +154,15 @@ func (o *Outbox) searched(s *search) {
 
 // parts takes a pair that has nothing in common any more.
 func (o *Outbox) parts(p *pair) {
-	if len(o.parted) < searchesKept {
+	if len(o.parted) < usedAgain {
 		clear(p.tell)
 		*p = pair{tell: p.tell[:0]}
 		o.parted = append(o.parted, p)
 	}
 }
 
-// searchesKept and namedKept bound the memory that waits to be used again.
-const (
-	searchesKept = 1024
-	namedKept    = 1024
-)
+// usedAgain bounds the memory that waits to be used again.
+const usedAgain = 1024
 
 // Send is a message to put on the way. If To is not connected it is dialled;
 // if that fails a Gone input says so.

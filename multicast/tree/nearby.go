@@ -133,10 +133,7 @@ func (n *Node) friend(g *group) (overlay.ID, bool) {
 			near = append(near, c)
 		}
 	}
-	first, share := 0, 1.
-	if g.size() >= shareFrom {
-		share = n.share(g) / shareNear
-	}
+	first, share := 0, n.shareOfNear(g)
 	for first < len(near)-1 && n.rng.IntN(nextPart) == 0 {
 		first++
 	}

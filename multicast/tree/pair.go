@@ -120,7 +120,7 @@ func (ps *pairs) find(id overlay.ID) *pair {
 // one that the step is about, which is found at once.
 func (n *Node) pair(id overlay.ID) *pair {
 	s := &n.step
-	if s.pair == nil || s.pair.id != id || s.pair.over {
+	if s.pair == nil || s.pair.id != id {
 		s.pair = n.pairs.find(id)
 	}
 	return s.pair
@@ -179,7 +179,7 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) *pair {
 			n.makeRoom(g)
 		}
 		p = again(&n.step.out.parted)
-		*p = pair{id: id, compared: n.step.now, probe: n.step.now + n.jitter(n.cfg.KeepAlive, 0.25), tell: p.tell}
+		p.id, p.compared, p.probe = id, n.step.now, n.step.now+n.jitter(n.cfg.KeepAlive, 0.25)
 		p.ties = p.first[:0]
 		p.alarm = n.alarms.add(sleeper{pair: p})
 		n.pairs.add(p)
@@ -228,6 +228,7 @@ func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int16) {
 		}
 		if len(p.ties) == 0 {
 			n.pairs.drop(p)
+			n.step.pair = nil
 			n.roomAgain()
 		}
 		return

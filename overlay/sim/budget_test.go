@@ -21,7 +21,7 @@ func TestNodeBudget(t *testing.T) {
 	}
 	before := heap()
 	hosts := make([]relay, 0, nodes)
-	net := sim.New(sim.Config[note]{Tables: sim.Tables{Joined: true}})
+	net := sim.New(sim.Config[note]{Expect: nodes, Tables: sim.Tables{Joined: true}})
 	for _, id := range ids {
 		net.Add(id, func(ep *sim.Endpoint[note]) sim.Host[note] {
 			hosts = append(hosts, relay{ep})

@@ -18,21 +18,24 @@ type link struct {
 
 const dialling = 0 // lives count from one
 
-// linksUsual is how many connections there is room for at once.
-const linksUsual = 64
+const (
+	linksUsual = 64 // connections that there is room for at once
+	linksNear  = 8  // how far from where its number says one is sought first
+)
 
 // linkAt is where i's end of a connection is, or is to be. Peers are from everywhere: one
 // stands about where its number says, and what is looked at there is near by in memory.
 func (n *Net[M]) linkAt(i, peer int32) (int, bool) {
 	links := n.nodes[i].links
-	at := min(int(int64(len(links))*int64(peer)/int64(len(n.nodes))), len(links))
-	for at < len(links) && links[at].peer < peer {
-		at++
+	guess := len(links) * int(peer) / len(n.nodes)
+	from, to := max(guess-linksNear, 0), min(guess+linksNear, len(links))
+	if from > 0 && links[from-1].peer >= peer {
+		from, to = 0, from
+	} else if to < len(links) && links[to].peer <= peer {
+		from, to = to, len(links)
 	}
-	for at > 0 && links[at-1].peer >= peer {
-		at--
-	}
-	return at, at < len(links) && links[at].peer == peer
+	at, found := slices.BinarySearchFunc(links[from:to], peer, func(l link, p int32) int { return int(l.peer) - int(p) })
+	return from + at, found
 }
 
 // setLink makes i's end of a connection what it is to be.

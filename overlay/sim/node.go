@@ -80,10 +80,6 @@ func (n *Net[M]) admit(id overlay.ID) int32 {
 	}
 	nd.hidden = n.cfg.Undialable != nil && n.cfg.Undialable(id)
 	nd.holes = nd.hidden && n.cfg.Punches != nil && n.cfg.Punches(id)
-	if all := n.nodes; len(all) == cap(all) { // little more than there are: of a million a tenth is much
-		n.nodes = make([]node[M], len(all), len(all)+len(all)/16+16)
-		copy(n.nodes, all)
-	}
 	n.nodes = append(n.nodes, nd)
 	n.pos = append(n.pos, pos)
 	n.full = append(n.full, 0)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -118,15 +119,15 @@ func named(i int32) overlay.ID { return overlay.ID("n" + strconv.Itoa(int(i))) }
 // names are the IDs of so many nodes. They are one next to the other in memory, where
 // they are compared all the time.
 func names(nodes int) []overlay.ID {
-	var all []byte
-	ends := make([]int, nodes)
-	for i := range ends {
-		all = strconv.AppendInt(append(all, 'n'), int64(i), 10)
-		ends[i] = len(all)
+	ids := make([]overlay.ID, nodes)
+	var all strings.Builder
+	for i := range ids {
+		ids[i] = named(int32(i))
+		all.WriteString(string(ids[i]))
 	}
-	ids, text, from := make([]overlay.ID, nodes), overlay.ID(all), 0
-	for i, to := range ends {
-		ids[i], from = text[from:to], to
+	text := overlay.ID(all.String())
+	for i, id := range ids {
+		ids[i], text = text[:len(id)], text[len(id):]
 	}
 	return ids
 }
