@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/feedtree/feedtree/overlay"
@@ -115,6 +116,28 @@ func (n *Node) downhill(g *group, from overlay.ID, m *Message, why Reason) []ove
 	}
 	if g.place.parent != "" {
 		ids = append(ids, g.place.parent)
+	}
+	return ids
+}
+
+// lightest lists some children, those with the fewest nodes below first.
+// Who is sent there is counted at once, so that the next one goes elsewhere.
+func (n *Node) lightest(g *group, not overlay.ID) []overlay.ID {
+	cs := make([]*child, 0, len(g.links.children))
+	for i := range g.links.children {
+		if c := &g.links.children[i]; c.id != not && !c.barren() {
+			cs = append(cs, c)
+		}
+	}
+	n.rng.Shuffle(len(cs), func(i, j int) { cs[i], cs[j] = cs[j], cs[i] })
+	slices.SortStableFunc(cs, func(a, b *child) int { return cmp.Compare(bits.Len32(a.stand.Weight), bits.Len32(b.stand.Weight)) })
+	cs = cs[:min(len(cs), offerPeers)]
+	ids := make([]overlay.ID, len(cs))
+	for i, c := range cs {
+		ids[i] = c.id
+	}
+	if len(cs) > 0 {
+		cs[0].stand.Weight++
 	}
 	return ids
 }
