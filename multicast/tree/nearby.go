@@ -165,28 +165,40 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 	if !asker.At.Known() {
 		return
 	}
-	var room [neighboursUsual]nearby
+	var room [neighboursUsual]placed
 	known := room[:0]
-	add := func(id overlay.ID, there Coord) {
-		if id != to && there.Known() && !slices.Contains(o.Peers, id) {
-			known = append(known, nearby{id: id, at: there, way: there.RTT(asker.At)})
+	add := func(id overlay.ID, there *Coord) {
+		if id != to && there.Known() {
+			known = append(known, placed{id, there, there.RTT(asker.At)})
 		}
 	}
 	for _, p := range g.links.beside {
-		add(p.id, p.at)
+		add(p.id, &p.at)
 	}
 	light := nearLight * uint64(max(asker.Weight, 1)) // a liar may say anything
 	for i := range g.tune.near {
 		c := &g.tune.near[i]
 		if c.weight > 0 && uint64(c.weight) <= light && !below(c.weight, asker.Weight) {
-			add(c.id, c.at)
+			add(c.id, &c.at)
 		}
 	}
-	slices.SortStableFunc(known, func(a, b nearby) int { return cmp.Compare(a.way, b.way) })
-	children := len(o.Peers)
-	for _, c := range known {
-		if named := o.Peers[children:]; len(named) < nearTold && !slices.Contains(named, c.id) {
-			o.Peers, o.Posts = append(o.Peers, c.id), append(o.Posts, Standing{At: c.at})
+	for most := len(o.Peers) + nearTold; len(known) > 0 && len(o.Peers) < most; {
+		nearest := 0
+		for i := range known {
+			if known[i].way < known[nearest].way {
+				nearest = i
+			}
 		}
+		if c := known[nearest]; !slices.Contains(o.Peers, c.id) {
+			o.Peers, o.Posts = append(o.Peers, c.id), append(o.Posts, Standing{At: *c.at})
+		}
+		known = slices.Delete(known, nearest, nearest+1)
 	}
+}
+
+// placed is somebody who might be named, and how far it is from who asks.
+type placed struct {
+	id  overlay.ID
+	at  *Coord
+	way time.Duration
 }
