@@ -133,7 +133,7 @@ func (n *Node) friend(g *group) (overlay.ID, bool) {
 			near = append(near, c)
 		}
 	}
-	first, share := 0, n.shareOfNear(g)
+	first, share := 0, n.share(g)
 	for first < len(near)-1 && n.rng.IntN(nextPart) == 0 {
 		first++
 	}
