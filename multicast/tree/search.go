@@ -288,5 +288,9 @@ func (n *Node) often(g *group) float64 {
 	if s := g.tune.s; s != nil && s.last { // it does not slow down
 		slow, more = max(slow, g.tune.vain), lastOften
 	}
-	return float64(int(1)<<(min(slow, coinSlow)/2)) * more
+	return eager(slow) * more
 }
+
+// eager is how much more a search may ask after so many that found nothing: twice as much
+// with every second.
+func eager(searches uint8) float64 { return float64(int(1) << (min(searches, coinSlow) / 2)) }
