@@ -98,16 +98,18 @@ func received(conn network.Conn) uint64 {
 // once by a live peer, so a new connection on which nothing more arrives is
 // suspect.
 func (n *Node) vet(conn network.Conn) {
-	q := quicOf(conn)
-	if q == nil || conn.Stat().Direction != network.DirInbound {
-		return
+	if quicOf(conn) != nil && conn.Stat().Direction == network.DirInbound {
+		n.goes(func() { n.closeGhost(conn) })
 	}
-	n.goes(func() {
-		before := q.ConnectionStats().PacketsReceived
-		if n.pause(vetAfter) && q.ConnectionStats().PacketsReceived == before && !conn.IsClosed() {
-			n.closeDead([]network.Conn{conn})
-		}
-	})
+}
+
+// closeGhost waits for a packet, and closes the connection if none comes and it does
+// not answer either.
+func (n *Node) closeGhost(conn network.Conn) {
+	before := received(conn)
+	if n.pause(vetAfter) && received(conn) == before && !conn.IsClosed() {
+		n.closeDead([]network.Conn{conn})
+	}
 }
 
 func quicOf(conn network.Conn) *quic.Conn {
