@@ -34,7 +34,7 @@ const (
 	Sync                   // digests differ: these are the edges I see between us. Entries
 	Held                   // receipt: Peers hold the event of Stamp durably
 	Probe                  // how do you stand, and would you be my parent? As a Join that is Better, without Edge and Heads; without Self: who makes room asks
-	Offer                  // answer to a Probe. Flags (Better: yes), Self, Turn (that the asker would have), Path, Peers (children near the asker; without a standing: a member to ask next)
+	Offer                  // answer to a Probe. Flags (Better: yes), Self, Turn (that the asker would have), Path, Peers (children near the asker; who has neither delay, height nor room as Posts say: a member to ask next)
 	Load                   // child → parent: how I stand. Edge, Self, RTT; with Confirm, the answer to such a Drop: below Peers, best first, as in Posts; to a Drop that is Moved, without Peers: I stay, there is no place
 	Crown                  // Peers[0] publishes and is the top: hang below it. Flags, Self (with Rendezvous)
 	Fork                   // the source of Event's stamp said two things there. Event's body is the proof

@@ -32,6 +32,7 @@ type nearby struct {
 	at     Coord
 	way    time.Duration // the round trip
 	exact  bool          // it was measured; else the coordinates tell it
+	rumour bool          // others told the weight
 	weight uint32        // as it was last told; 0: it was not
 }
 
@@ -69,9 +70,9 @@ func (n *Node) acquaint(g *group) {
 // nearer orders the nearest first.
 func nearer(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Compare(a.id, b.id)) }
 
-// befriend remembers a member if it is nearer than one of those remembered. rtt was
-// measured; 0: it was not.
-func (n *Node) befriend(g *group, id overlay.ID, s *Standing, rtt time.Duration) {
+// befriend remembers a member if it is nearer than one of those remembered.
+func (n *Node) befriend(g *group, m *candidate) {
+	id, s := m.id, &m.stand
 	if id == n.self || !n.at.Known() || !s.At.Known() || s.At.Err > errTrusted {
 		return
 	}
@@ -79,7 +80,7 @@ func (n *Node) befriend(g *group, id overlay.ID, s *Standing, rtt time.Duration)
 		g.tune.forget(id)
 		return
 	}
-	c := nearby{id: id, at: s.At, way: rtt, exact: rtt > 0, weight: s.Weight}
+	c := nearby{id: id, at: s.At, way: m.rtt, exact: m.rtt > 0, rumour: m.rumour, weight: s.Weight}
 	if !c.exact {
 		c.way = n.at.RTT(s.At)
 	}
@@ -103,14 +104,15 @@ func (n *Node) befriend(g *group, id overlay.ID, s *Standing, rtt time.Duration)
 	}
 }
 
-// renew takes what is told of one that is known. What was measured stands.
+// renew takes what is told of one that is known. What was measured stands, and what it told
+// itself.
 func (o *nearby) renew(c *nearby) {
 	o.at = c.at
 	if c.exact || !o.exact {
 		o.way, o.exact = c.way, c.exact
 	}
-	if c.weight > 0 {
-		o.weight = c.weight
+	if c.weight > 0 && (o.weight == 0 || o.rumour || !c.rumour) {
+		o.weight, o.rumour = c.weight, c.rumour
 	}
 }
 
@@ -121,15 +123,16 @@ func (t *tune) forget(id overlay.ID) {
 
 // friend picks one of them to ask, in two searches of three the nearest. What parent and
 // children know comes without asking: they are passed over. Of those with many nodes below,
-// whom all their region remembers, the coin lets only few ask.
+// whom all their region remembers, the coin lets only few ask, and those of a large tree are
+// not asked again at once.
 func (n *Node) friend(g *group) (overlay.ID, bool) {
-	own := g.weight()
+	own, large := g.weight(), g.large()
 	g.tune.near = slices.DeleteFunc(g.tune.near, func(c nearby) bool { return below(c.weight, own) })
 	slices.SortStableFunc(g.tune.near, nearer)
 	var room [nearMost]*nearby
 	near := room[:0]
 	for i := range g.tune.near {
-		if c := &g.tune.near[i]; !g.near(c.id) && !n.tooMany(c.id) {
+		if c := &g.tune.near[i]; !g.near(c.id) && !n.tooMany(c.id) && !(large && c.weight >= searchMany && g.tune.asked.has(c.id)) {
 			near = append(near, c)
 		}
 	}
@@ -139,7 +142,7 @@ func (n *Node) friend(g *group) (overlay.ID, bool) {
 	}
 	for i := range near {
 		c := near[(first+i)%len(near)]
-		if n.rng.Float64() < min(n.chance(g, float64(c.weight)), share) {
+		if n.rng.Float64() < min(n.chance(g, float64(c.weight)), 1)*share {
 			return c.id, true
 		}
 	}
@@ -159,27 +162,32 @@ func (n *Node) scouts(g *group, ids []overlay.ID) []overlay.ID {
 
 // nameNearby adds to an offer those members that are nearest to who asks, with no standing
 // but where they are: of this node's lazy links, as far as keep-alives and searches told,
-// and of those that it remembers, if they are known to be of the asker's rank: by the others
-// a whole region would be led to its best node, which then nobody's coin holds back.
+// and of those that it remembers, if they said themselves that they are of the asker's rank:
+// by the others a whole region would be led to its best node. In a large tree that is not
+// enough for the coin to hold them back: there it says how many they have below them.
 func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) {
 	if !asker.At.Known() {
 		return
 	}
 	var room [neighboursUsual]placed
 	known := room[:0]
-	add := func(id overlay.ID, there *Coord) {
+	large := g.large()
+	add := func(id overlay.ID, there *Coord, weight uint32) {
 		if id != to && there.Known() {
-			known = append(known, placed{id, there, there.RTT(asker.At)})
+			if !large {
+				weight = 0
+			}
+			known = append(known, placed{id, there, there.RTT(asker.At), weight})
 		}
 	}
 	for _, p := range g.links.beside {
-		add(p.id, &p.at)
+		add(p.id, &p.at, 0)
 	}
 	light := nearLight * uint64(max(asker.Weight, 1)) // a liar may say anything
 	for i := range g.tune.near {
 		c := &g.tune.near[i]
-		if c.weight > 0 && uint64(c.weight) <= light && !below(c.weight, asker.Weight) {
-			add(c.id, &c.at)
+		if c.weight > 0 && !c.rumour && uint64(c.weight) <= light && !below(c.weight, asker.Weight) {
+			add(c.id, &c.at, c.weight)
 		}
 	}
 	for most := len(o.Peers) + nearTold; len(known) > 0 && len(o.Peers) < most; {
@@ -190,15 +198,20 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 			}
 		}
 		if c := known[nearest]; !slices.Contains(o.Peers, c.id) {
-			o.Peers, o.Posts = append(o.Peers, c.id), append(o.Posts, Standing{At: *c.at})
+			o.Peers, o.Posts = append(o.Peers, c.id), append(o.Posts, Standing{At: *c.at, Weight: c.weight})
 		}
 		known = slices.Delete(known, nearest, nearest+1)
 	}
 }
 
+// rumour reports whether s says no more than how many are below: nobody names a child that
+// has neither children nor a place for one.
+func (s *Standing) rumour() bool { return s.Delay == 0 && s.Height == 0 && s.Room == 0 }
+
 // placed is somebody who might be named, and how far it is from who asks.
 type placed struct {
-	id  overlay.ID
-	at  *Coord
-	way time.Duration
+	id     overlay.ID
+	at     *Coord
+	way    time.Duration
+	weight uint32 // 0: it is not told
 }

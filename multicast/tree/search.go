@@ -37,6 +37,8 @@ type candidate struct {
 	open  bool          // it said that it would be the parent
 	lost  bool          // the coin fell against it
 	named bool          // as a child by its parent: all who asked that one know it
+
+	rumour bool // somebody who is not its parent told how many are below it, and no place
 }
 
 // forebear picks the parent or, less often, somebody above it: their children are
@@ -194,7 +196,8 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 	}
 	for i, id := range m.Peers {
 		if id != n.self {
-			n.hear(g, candidate{id: id, stand: peerStand(m, i), depth: len(m.Path) + 1, named: true})
+			at := peerStand(m, i)
+			n.hear(g, candidate{id: id, stand: at, depth: len(m.Path) + 1, named: true, rumour: at.rumour()})
 		}
 	}
 }
@@ -202,8 +205,8 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 // hear adds somebody to those known: to the candidates, unless nothing is said of a place
 // in the tree, and to the nearest, if it is one of them.
 func (n *Node) hear(g *group, c candidate) {
-	n.befriend(g, c.id, &c.stand, c.rtt)
-	if c.stand.Weight > 0 {
+	n.befriend(g, &c)
+	if c.stand.Weight > 0 && !c.rumour {
 		if c.rtt == 0 {
 			c.turn = n.likelyTurn(&c.stand, g.weight())
 		}

@@ -11,6 +11,12 @@ package tree
 // Who searches in vain leaves out fewer. Searches count by the place, not by the pause
 // between them: who hangs too deep does not slow down, and has to get away from there.
 //
+// Those who have many below them look for each other, are few in a region, and all remember
+// the same: half of what the busiest was asked came from them, every second time from one
+// that had asked it within the last half minute. So in a large tree names come with how many
+// are below them (nearby.go), by which the coin holds back whose rank is lower; and one that
+// has many below it is not asked again as long as the latest searches did.
+//
 // While members join, the size of a tree is overestimated, and for a while the rule holds in
 // smaller ones too: among 100,000 it does.
 
@@ -20,12 +26,13 @@ const (
 	shareLeast = 1. / 8  // but at least this part of those that would
 )
 
+func (g *group) large() bool { return g.size() >= shareFrom }
+
 // share is the chance with which this node may ask anybody at all.
 func (n *Node) share(g *group) float64 {
-	size := g.size()
-	if size < shareFrom {
+	if !g.large() {
 		return 1
 	}
 	searches := max(g.tune.slow, g.tune.vain)
-	return min(eager(searches)*max(shareLeast, shareOf/float64(size)), 1)
+	return min(eager(searches)*max(shareLeast, shareOf/float64(g.size())), 1)
 }
