@@ -159,12 +159,13 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// A run that takes much memory says so before it begins, and a small one nothing.
+// A run that takes much memory says so before it begins, and a small one nothing. A million
+// nodes were measured to take 18.6 and 18.7 GiB.
 func TestNeedsAreSaid(t *testing.T) {
 	var gib float64
 	got := static.Needs(Config{Nodes: 1_000_000})
-	if _, err := fmt.Sscanf(got, "%f GiB", &gib); err != nil || gib > 16 || gib < 10 {
-		t.Errorf("a million nodes take %q, want some, and no more than 16 GiB", got)
+	if _, err := fmt.Sscanf(got, "%f GiB", &gib); err != nil || gib < 18 || gib > 21 {
+		t.Errorf("a million nodes take %q, want a little more than was measured", got)
 	}
 	if got := static.Needs(Config{Nodes: 1000}); got != "" {
 		t.Errorf("a thousand nodes take %q, which nobody needs to know", got)

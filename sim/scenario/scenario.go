@@ -160,11 +160,11 @@ func (s Scenario) Run(ctx context.Context, cfg Config, progress Progress) (Resul
 		return Result{}, err
 	}
 	if has, known := available(); known && s.memory != nil {
-		needs := s.memory(cfg)
-		if needs > has {
+		holds := s.memory(cfg)
+		if needs := summit(holds); needs > has {
 			return Result{}, MemoryError{Needs: needs, Has: has}
 		}
-		defer collect(needs, has)()
+		defer collect(holds, has)()
 	}
 	latency, err := readLatency(cfg)
 	if err != nil {
