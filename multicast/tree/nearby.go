@@ -171,12 +171,8 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 	}
 	var room [neighboursUsual]placed
 	known := room[:0]
-	large := g.large()
 	add := func(id overlay.ID, there *Coord, weight uint32) {
 		if id != to && there.Known() {
-			if !large {
-				weight = 0
-			}
 			known = append(known, placed{id, there, there.RTT(asker.At), weight})
 		}
 	}
@@ -184,11 +180,17 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 		add(p.id, &p.at, 0)
 	}
 	light := nearLight * uint64(max(asker.Weight, 1)) // a liar may say anything
+	large := g.large()
 	for i := range g.tune.near {
 		c := &g.tune.near[i]
-		if c.weight > 0 && !c.rumour && uint64(c.weight) <= light && !below(c.weight, asker.Weight) {
-			add(c.id, &c.at, c.weight)
+		if c.weight == 0 || c.rumour || uint64(c.weight) > light || below(c.weight, asker.Weight) {
+			continue
 		}
+		told := c.weight
+		if !large {
+			told = 0
+		}
+		add(c.id, &c.at, told)
 	}
 	for most := len(o.Peers) + nearTold; len(known) > 0 && len(o.Peers) < most; {
 		nearest := 0

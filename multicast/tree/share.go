@@ -12,10 +12,10 @@ package tree
 // between them: who hangs too deep does not slow down, and has to get away from there.
 //
 // Those who have many below them look for each other, are few in a region, and all remember
-// the same: half of what the busiest was asked came from them, every second time from one
-// that had asked it within the last half minute. So in a large tree names come with how many
+// the same: in a scaled-down world half of what the busiest was asked came from them, and of
+// that half from some that had asked it before. So in a large tree names come with how many
 // are below them (nearby.go), by which the coin holds back whose rank is lower; and one that
-// has many below it is not asked again as long as the latest searches did.
+// has many below it is passed over as long as it is among the latest asked.
 //
 // While members join, the size of a tree is overestimated, and for a while the rule holds in
 // smaller ones too: among 100,000 it does.
@@ -26,6 +26,7 @@ const (
 	shareLeast = 1. / 8  // but at least this part of those that would
 )
 
+// large reports whether the tree is one in which that is so.
 func (g *group) large() bool { return g.size() >= shareFrom }
 
 // share is the chance with which this node may ask anybody at all.

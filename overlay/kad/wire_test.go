@@ -120,18 +120,6 @@ func TestGhost(t *testing.T) {
 	})
 }
 
-// Every connection that comes in is looked at by itself.
-func TestVetsWhatComesIn(t *testing.T) {
-	t.Parallel()
-	_, b, _, _, w := wired(t)
-	conns := b.host.Network().Conns()
-	w.cut()
-	within(t, 20*time.Second, "the dead connection is closed", func() bool {
-		b.vet(conns[0])
-		return conns[0].IsClosed() || !b.pause(vetAfter)
-	})
-}
-
 func TestPingTellsConnectionsApart(t *testing.T) {
 	t.Parallel()
 	a, _, _, _, w := wired(t)
