@@ -32,9 +32,10 @@ type swap struct {
 type stage uint8
 
 const (
-	asking stage = iota // children measure
-	coming              // the newcomer was adopted
-	going               // it has come, and the victim was asked to go
+	asking  stage = iota // children measure
+	coming               // the newcomer was adopted
+	going                // it has come, and the victim was asked to go
+	pressed              // nobody went, and the last one asked was told to go wherever it can
 )
 
 // spare is how many places of a full node only swaps may use, for as long as
@@ -213,23 +214,25 @@ func (n *Node) confirmed(g *group, newcomer overlay.ID) {
 	n.dismiss(g, i, Moved, s.to...)
 }
 
-// swapDue ends a swap that took too long. Where no child found its way, the last one asked
-// is told to look for one without the place it had, and where to.
+// swapDue goes on with a swap that took too long, or ends it.
 func (n *Node) swapDue(g *group) {
 	s := g.links.swap
-	if s.stage == asking {
+	switch {
+	case s.stage == asking:
 		n.conclude(g)
+		return
+	case n.crowds(g) && s.stage == going:
+		if !n.another(g) {
+			n.press(g)
+		}
 		return
 	}
 	cut := n.crowds(g)
-	if cut && n.another(g) {
-		return
-	}
 	g.links.swap = nil
 	n.touch(g)
 	if cut {
 		i := g.child(s.victim)
-		n.dismiss(g, i, Full, append(slices.Clone(s.to), n.lightest(g, s.victim)...)...)
+		n.dismiss(g, i, Full, n.lightest(g, s.victim)...)
 		n.cutChild(g, i)
 	}
 }

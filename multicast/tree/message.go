@@ -19,7 +19,7 @@ const (
 	Ack                    // parent → child: adopted. Edge, Ver, Turn, Flags, Path (top first, the parent last), Heads, Peers (members met), Reason (with Confirm, Moved: who makes room goes to where you are now)
 	Refuse                 // parent → child: not me. Edge, Reason, Peers (try these, best first)
 	Leave                  // child → parent: I am gone. Edge, Flags (Confirm: somebody was sent to my place)
-	Drop                   // parent → child: you are no child of mine. Edge, Reason, Peers; Full, with Confirm: stay until another neighbour has you; Moved, with Confirm: how would you stand below these? Posts: as they will stand; no Room: not meant, no Weight: it will have a place
+	Drop                   // parent → child: you are no child of mine. Edge, Reason, Peers; Full, with Confirm: stay until another neighbour has you, with Crowded: until anybody has you, for a while; Moved, with Confirm: how would you stand below these? Posts: as they will stand; no Room: not meant, no Weight: it will have a place
 	Path                   // parent → child: my way to the top changed, or your turn. Edge, Ver, Turn, Path (empty: I am detached)
 	Data                   // an event. Event, Via, Hops, Want (receipts wanted), Flags
 	Heads                  // what the sender has, for every group it lists. Entries; now and then Digest, Paths
@@ -65,7 +65,7 @@ const (
 	Better                       // Join: I move because it is better for me, and say how much
 	Confirm                      // Join, Crowded: but you are a neighbour: adopt me if you are a member. Ack: another child makes room for you; tell me once you are there. Drop: measure, and stay; Load: measured. Entry of Heads: answer me even if you have nothing (with Fresh); as you asked
 	Rendezvous                   // Crown: the overlay's routes end at you; be found and pass joiners on
-	Crowded                      // Join: I have neighbours enough; refuse me, and name those in the tree
+	Crowded                      // Join: I have neighbours enough; refuse me, and name those in the tree. Drop, Full: find another place while you still have this one
 )
 
 // Reason says why an edge was refused or dropped.

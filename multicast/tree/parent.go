@@ -126,16 +126,21 @@ func (n *Node) orphan(g *group, hints []overlay.ID, dead bool) {
 	old := g.place
 	n.untie(old.parent, g, edgeDigest(g.id, old.edge, old.parent), 1)
 	n.detach(g)
-	todo := slices.Clone(hints)
-	for i := len(old.path) - 2; i >= 0 && i >= len(old.path)-3; i-- {
-		todo = append(todo, old.path[i])
-	}
+	todo := append(slices.Clone(hints), above(old.path)...)
 	n.count.Rejoins++
 	if dead {
 		n.seekWithout(g, old.parent, todo)
 	} else {
 		n.seekParent(g, todo, false)
 	}
+}
+
+// above are the two next ones above the parent, the nearer first.
+func above(path []overlay.ID) (ids []overlay.ID) {
+	for i := len(path) - 2; i >= 0 && i >= len(path)-3; i-- {
+		ids = append(ids, path[i])
+	}
+	return ids
 }
 
 // detach forgets the parent and keeps the children: below this node the tree
@@ -227,6 +232,10 @@ func (n *Node) onCut(g *group, from overlay.ID, m *Message) {
 	}
 	if g.place.parent == from && g.place.edge == m.Edge && m.Reason == Full && m.Flags&Confirm != 0 {
 		n.seekAmong(g, m.Peers)
+		return
+	}
+	if g.place.parent == from && g.place.edge == m.Edge && m.Reason == Full && m.Flags&Crowded != 0 {
+		n.goAnywhere(g, m.Peers)
 		return
 	}
 	if g.place.parent == from && g.place.edge == m.Edge && m.Reason == Moved {

@@ -10,8 +10,10 @@ import (
 // A child that was asked to make room may find that others have come first wherever it was
 // sent, and on from there it would end far away, with all below it. So it stays, and says
 // so; another child is asked in its stead, at any price now: the newcomer is there, and
-// the place that swaps use is taken. Only where several of them stay one is cut. Who lies
-// about that keeps the place that it has.
+// the place that swaps use is taken. Only where several of them stay one is told to take any
+// place there is, and is cut once it has had the time to find one. Cut at once it would have
+// no parent until then: of a million nodes there were some such at any moment, and what is
+// published at that moment comes late to them. Who lies about that keeps the place that it has.
 
 const stayMost = 3 // others that are asked, one after the other
 
@@ -40,7 +42,7 @@ func (n *Node) stay(g *group) {
 // crowds reports whether a child still has to make room for one that has come.
 func (n *Node) crowds(g *group) bool {
 	s := g.links.swap
-	return s.stage == going && g.child(s.victim) >= 0 && len(g.links.children) > n.cfg.Children-n.spare()
+	return s.stage >= going && g.child(s.victim) >= 0 && len(g.links.children) > n.cfg.Children-n.spare()
 }
 
 // another asks another child to make room. It reports whether there is one to ask.
@@ -58,6 +60,25 @@ func (n *Node) another(g *group) bool {
 	n.dismiss(g, i, Moved, to)
 	n.touch(g)
 	return true
+}
+
+// press tells the child that was asked last to go wherever it can.
+func (n *Node) press(g *group) {
+	s := g.links.swap
+	s.stage, s.until = pressed, n.step.now+2*n.cfg.Patience
+	c := &g.links.children[g.child(s.victim)]
+	n.send(c.id, &Message{Type: Drop, Flags: Crowded, Group: g.id, Edge: c.edge, Reason: Full,
+		Peers: append(slices.Clone(s.to), n.lightest(g, s.victim)...)})
+	n.touch(g)
+}
+
+// goAnywhere is the child's part: it looks for any other place, and keeps the parent until it
+// has one.
+func (n *Node) goAnywhere(g *group, to []overlay.ID) {
+	if !g.seek.on {
+		g.tune.s = nil
+		n.seekParent(g, append(slices.Clone(to), above(g.place.path)...), true)
+	}
 }
 
 // losesLeast is the child that seems to lose least below a sibling with room, and which one

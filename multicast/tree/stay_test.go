@@ -2,6 +2,7 @@ package tree_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -76,6 +77,99 @@ func TestAnotherMakesRoomForOneThatStays(t *testing.T) {
 	}
 	if st, _ := s.n.Status(group); len(st.Children) != 15 {
 		t.Errorf("%d children in the end, want 15", len(st.Children))
+	}
+}
+
+// Where every child that is asked stays, the last one is told to take any other place while it
+// still has this one. It is cut only once it has had the time for that, and not if it went.
+func TestLastAskedMayStayUntilItHasAPlace(t *testing.T) {
+	for _, goes := range []bool{true, false} {
+		s, victim := swapping(t)
+		for i := range 15 { // the others have room, so that there is always a place to send one to
+			s.tells(overlay.ID(fmt.Sprint("child ", i)), uint64(i+1), tree.Standing{Delay: 50 * time.Millisecond, Weight: 2, Room: 3, At: at(40)})
+		}
+		var last *tree.Message
+		for asked := 0; last == nil; asked++ {
+			if asked > 10 {
+				t.Fatal("children are asked for ever")
+			}
+			m := answer(s, victim, 0)
+			m.Peers, m.Posts = nil, nil
+			s.receive(victim, m)
+			for _, send := range s.out.Sends {
+				if d := send.Msg; d.Type == tree.Drop && d.Reason == tree.Moved && d.Flags == 0 {
+					victim = send.To
+				} else if d.Type == tree.Drop {
+					last, victim = d, send.To
+				}
+			}
+		}
+		if last.Reason != tree.Full || last.Flags != tree.Crowded || len(last.Peers) < 2 {
+			t.Fatalf("the last one, %s, was told %+v", victim, last)
+		}
+		st, _ := s.n.Status(group)
+		if len(st.Children) != 16 || !slices.Contains(st.Children, victim) {
+			t.Fatalf("it has %d children, and %s may be none", len(st.Children), victim)
+		}
+		if goes {
+			s.receive(victim, tree.Message{Type: tree.Leave, Group: group, Edge: last.Edge})
+		}
+		s.pass(3 * time.Second)
+		if st, _ := s.n.Status(group); slices.Contains(st.Children, victim) == goes {
+			t.Errorf("goes %v: 3 s later it is a child: %v", goes, !goes)
+		}
+		var cut []overlay.ID
+		for end := s.now + 3*time.Second; s.now < end; {
+			s.pass(100 * time.Millisecond)
+			for _, send := range s.out.Sends {
+				if send.Msg.Type == tree.Drop {
+					cut = append(cut, send.To)
+				}
+			}
+		}
+		if want := map[bool]int{true: 0, false: 1}[goes]; len(cut) != want || want == 1 && cut[0] != victim {
+			t.Errorf("goes %v: %v were cut, and %s was asked last", goes, cut, victim)
+		}
+	}
+}
+
+// Who is told to go anywhere asks one after the other, says that it has a parent, and has one
+// all the time. It takes places that one may decline which is sent to a better one.
+func TestWhoMustGoHasAParentAllTheTime(t *testing.T) {
+	s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
+	edge := edgeOf(s)
+	s.receive("parent", tree.Message{Type: tree.Drop, Flags: tree.Crowded, Group: group, Edge: edge, Reason: tree.Full, Peers: []overlay.ID{"here", "there"}})
+	join := s.one("here", tree.Join)
+	if join.Flags&tree.Detached != 0 {
+		t.Error("it says that it has no parent")
+	}
+	s.receive("here", tree.Message{Type: tree.Refuse, Group: group, Edge: join.Edge, Reason: tree.Busy})
+	if st, _ := s.n.Status(group); st.Parent != "parent" || !st.Attached {
+		t.Fatalf("its parent is %q while it looks for one", st.Parent)
+	}
+	ack := ackAt("there", 6, 200*time.Millisecond)
+	ack.Edge = s.one("there", tree.Join).Edge
+	s.receive("there", ack)
+	if st, _ := s.n.Status(group); st.Parent != "there" {
+		t.Errorf("its parent is %q, and there was one place", st.Parent)
+	}
+	if s.one("parent", tree.Leave).Edge != edge {
+		t.Error("it left another edge")
+	}
+}
+
+// If there is none, those above the parent are asked too, and it stays where it is.
+func TestWhoMustGoAndCannotStays(t *testing.T) {
+	s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
+	s.receive("parent", tree.Message{Type: tree.Drop, Flags: tree.Crowded, Group: group, Edge: edgeOf(s), Reason: tree.Full, Peers: []overlay.ID{"there"}})
+	for _, id := range []overlay.ID{"there", "above 1", "above 0"} {
+		s.receive(id, tree.Message{Type: tree.Refuse, Group: group, Edge: s.one(id, tree.Join).Edge, Reason: tree.Full})
+	}
+	if st, _ := s.n.Status(group); st.Parent != "parent" || !st.Attached {
+		t.Errorf("its parent is %q", st.Parent)
+	}
+	if left := s.sent("parent", tree.Leave); len(left) > 0 {
+		t.Error("it left its parent")
 	}
 }
 
