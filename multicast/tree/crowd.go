@@ -10,7 +10,8 @@ import (
 // But the way to the top tells the weights of the moment at which it was told, and a
 // subtree may grow a hundredfold within seconds while no delay changes: all below then
 // name its upper end as a light node with room, and everybody asks there. So growth is
-// told like a new delay, and who asks above learns what is there now.
+// told like a new delay, who asks above learns what is there now, and until then nobody on a
+// way is taken to have fewer below it than the next one.
 
 // crowdFrom is how many nodes have to be below one for it to draw a crowd.
 const crowdFrom = 16
@@ -27,6 +28,17 @@ func grown(now, before []Standing) bool {
 		}
 	}
 	return false
+}
+
+// burden is how many nodes are below the i-th on a way at the least: as many as below any that
+// hangs under it there, the last of which has so many. When thousands come to hang below
+// somebody at once they are told so, and those above it do not know it yet: by what all of
+// them hear then, these are light nodes with a good place.
+func burden(way []Standing, i int, last uint32) uint32 {
+	for _, s := range way[i:] {
+		last = max(last, s.Weight)
+	}
+	return last
 }
 
 // recount takes from the offer of one above what is on the way up to it now. Delays come

@@ -1,6 +1,8 @@
 package tree_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -138,6 +140,60 @@ func TestASearchLearnsHowManyAreAboveNow(t *testing.T) {
 		}
 		if o.Posts[1].Delay != 50*time.Millisecond {
 			t.Errorf("told of a delay of %v, which the parent did not tell its children", o.Posts[1].Delay)
+		}
+	}
+}
+
+// Thousands who come to hang below somebody at once are told so, and those above it do not
+// know yet: by what these told last they are light, and have room. Nobody of the crowd asks
+// there all the same, nor do others who are told of the same way.
+func TestNobodyIsLighterThanWhoHangsBelow(t *testing.T) {
+	light, burdened := "above 3", uint32(4000)
+	posts := func(last uint32) (at5 []tree.Standing) {
+		for i, w := range []uint32{65536, 4096, 256, 2, last} {
+			at5 = append(at5, tree.Standing{Delay: time.Duration(5*i) * time.Millisecond, Weight: w, Room: 10, At: at(int32(i))})
+		}
+		return at5
+	}
+	path := func(names string, last overlay.ID) []overlay.ID {
+		id := func(i int) overlay.ID { return overlay.ID(fmt.Sprint(names, " ", i)) }
+		return []overlay.ID{id(0), id(1), id(2), id(3), last}
+	}
+	stands := func(s *solo, names string, last uint32) {
+		s.receive("parent", tree.Message{Type: tree.Path, Group: group, Edge: edgeOf(s), Ver: 2, Path: path(names, "parent"), Posts: posts(last)})
+	}
+	delays := []time.Duration{0, 5 * time.Millisecond, 10 * time.Millisecond, 15 * time.Millisecond, 80 * time.Millisecond}
+	asked := func(prepare func(s *solo), offer func(id overlay.ID) *tree.Message) (n int) {
+		for seed := range uint64(60) {
+			s := searching(t, &chart{rtt: 4 * time.Millisecond}, seed, delays...)
+			prepare(s)
+			if slices.Contains(s.probes(5*time.Second, offer), overlay.ID(light)) {
+				n++
+			}
+		}
+		return n
+	}
+	own := func(last uint32) int {
+		return asked(func(s *solo) { stands(s, "above", last) }, func(overlay.ID) *tree.Message { return nil })
+	}
+	told := func(last uint32) int {
+		return asked(func(s *solo) {
+			stands(s, "own", 2)
+			s.link("friend")
+		}, func(id overlay.ID) *tree.Message {
+			if id != "friend" {
+				return nil
+			}
+			self := tree.Standing{Delay: 90 * time.Millisecond, Weight: last, At: at(9)}
+			return &tree.Message{Type: tree.Offer, Group: group, Self: &self, Path: path("above", "other"), Posts: posts(last)}
+		})
+	}
+	for name, times := range map[string]func(uint32) int{"the own way": own, "one that is told": told} {
+		if n := times(2); n < 10 {
+			t.Errorf("%s: a light one with room was asked by %d of 60", name, n)
+		}
+		if n := times(burdened); n > 1 {
+			t.Errorf("%s: one with %d nodes below it was asked by %d of 60", name, burdened, n)
 		}
 	}
 }

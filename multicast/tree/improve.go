@@ -191,8 +191,9 @@ func (n *Node) startSearch(g *group) {
 		n.acquaint(g)
 	}
 	for i := range g.place.path[:len(g.place.path)-1] {
-		at := &g.place.stands[i]
-		s.add(candidate{id: g.place.path[i], stand: *at, depth: i, turn: n.likelyTurn(at, g.weight())})
+		at := g.place.stands[i]
+		at.Weight = burden(g.place.stands, i, g.weight())
+		s.add(candidate{id: g.place.path[i], stand: at, depth: i, turn: n.likelyTurn(&at, g.weight())})
 	}
 	var room [4]overlay.ID
 	n.probe(g, append(n.scouts(g, room[:0]), n.forebear(g)...))

@@ -45,7 +45,9 @@ type candidate struct {
 // this node's siblings and uncles. The higher, the fewer may ask.
 func (n *Node) forebear(g *group) []overlay.ID {
 	for i := len(g.place.path) - 1; i >= 0; i-- {
-		if n.rng.Float64() >= n.coin(g, g.place.stands[i], i) {
+		at := g.place.stands[i]
+		at.Weight = burden(g.place.stands, i, g.weight())
+		if n.rng.Float64() >= n.coin(g, at, i) {
 			return nil
 		}
 		if i == 0 || n.rng.IntN(2) == 0 {
@@ -192,7 +194,9 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 	}
 	n.hear(g, candidate{id: from, stand: *m.Self, depth: len(m.Path), rtt: rtt, turn: m.Turn, open: m.Flags&Better != 0})
 	for i, id := range m.Path {
-		n.hear(g, candidate{id: id, stand: stands[i], depth: i})
+		at := stands[i]
+		at.Weight = burden(stands, i, m.Self.Weight)
+		n.hear(g, candidate{id: id, stand: at, depth: i})
 	}
 	for i, id := range m.Peers {
 		if id != n.self {
