@@ -294,8 +294,8 @@ func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 	} else if p.parent != "" && !up {
 		n.tell(p.parent, g)
 	}
-	for _, id := range g.links.lazy {
-		n.tell(id, g)
+	for _, p := range g.links.beside {
+		n.tellPair(p, g)
 	}
 	n.tell(a.from, g)
 	if g.isRoot(n.step.now) && !a.replica && !ev.Stamp.Heartbeat() {

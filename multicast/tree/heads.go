@@ -15,10 +15,12 @@ import (
 // the neighbour too. A message at another time would wake both ends once more, and at the
 // same time it would keep the event waiting.
 func (n *Node) tell(id overlay.ID, g *group) {
-	p := n.pair(id)
-	if p == nil {
-		return
+	if p := n.pair(id); p != nil {
+		n.tellPair(p, g)
 	}
+}
+
+func (n *Node) tellPair(p *pair, g *group) {
 	n.touchPair(p)
 	if !slices.Contains(p.tell, g) {
 		p.tell = append(p.tell, g)
