@@ -35,7 +35,8 @@ const (
 	asking  stage = iota // children measure
 	coming               // the newcomer was adopted
 	going                // it has come, and the victim was asked to go
-	pressed              // nobody went, and the last one asked was told to go wherever it can
+	pressed              // nobody went, and one is told to go wherever it can
+	resting              // nobody could
 )
 
 // spare is how many places of a full node only swaps may use, for as long as
@@ -88,6 +89,8 @@ func (n *Node) mayDisplace(g *group, from overlay.ID, m *Message) bool {
 	switch {
 	case n.spare() == 0 || !g.place.attached || n.tooMany(from):
 		return false
+	case g.links.swap != nil && g.links.swap.stage == resting:
+		return false
 	case g.links.swap == nil && (len(g.links.children) >= n.cfg.Children || n.held >= n.allChildren()):
 		return false
 	case own == nil || own.Weight == 0 || m.RTT == 0 && !own.At.Known():
@@ -133,7 +136,7 @@ func (n *Node) mightSwap(g *group, from overlay.ID, m *Message) bool {
 // measured takes a child's answer: how it would stand where it could go.
 func (n *Node) measured(g *group, from overlay.ID, m *Message) {
 	s := g.links.swap
-	if s != nil && s.stage == going && s.victim == from && len(m.Peers) == 0 {
+	if s != nil && (s.stage == going || s.stage == pressed) && s.victim == from && len(m.Peers) == 0 {
 		n.swapDue(g) // it stays
 		return
 	}
@@ -220,20 +223,13 @@ func (n *Node) swapDue(g *group) {
 	switch {
 	case s.stage == asking:
 		n.conclude(g)
-		return
-	case n.crowds(g) && s.stage == going:
-		if !n.another(g) {
-			n.press(g)
+	case n.crowds(g):
+		if !n.another(g) && !n.press(g) {
+			n.recess(g)
 		}
-		return
-	}
-	cut := n.crowds(g)
-	g.links.swap = nil
-	n.touch(g)
-	if cut {
-		i := g.child(s.victim)
-		n.dismiss(g, i, Full, n.lightest(g, s.victim)...)
-		n.cutChild(g, i)
+	default:
+		g.links.swap = nil
+		n.touch(g)
 	}
 }
 
@@ -249,7 +245,7 @@ func (n *Node) outOfSwap(g *group, id overlay.ID) {
 		}
 		s.until = n.step.now // there may be room now
 		n.touch(g)
-	case s.by == id || s.victim == id:
+	case s.by == id || s.victim == id || s.stage >= pressed:
 		g.links.swap = nil
 		n.touch(g)
 	}

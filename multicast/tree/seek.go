@@ -20,6 +20,7 @@ type seek struct {
 	alive   bool // somebody who should be the parent answered, but said no
 	better  bool // moving to a better parent, by what was measured
 	sent    bool // the parent asked it to make room
+	pressed bool // the same, at any price
 	among   bool // only neighbours are asked for a place
 	target  overlay.ID
 	edge    uint64
@@ -186,7 +187,7 @@ func (n *Node) seekFailed(g *group) {
 	s := &g.seek
 	switch {
 	case s.moving:
-		better, sent, among := s.better, s.sent, s.among
+		better, sent, among := s.better, s.sent || s.pressed, s.among
 		g.seek = seek{}
 		switch {
 		case better:

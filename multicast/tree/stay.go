@@ -3,6 +3,7 @@ package tree
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/feedtree/feedtree/overlay"
 )
@@ -10,17 +11,22 @@ import (
 // A child that was asked to make room may find that others have come first wherever it was
 // sent, and on from there it would end far away, with all below it. So it stays, and says
 // so; another child is asked in its stead, at any price now: the newcomer is there, and
-// the place that swaps use is taken. Only where several of them stay one is told to take any
-// place there is, and is cut once it has had the time to find one. Cut at once it would have
-// no parent until then: of a million nodes there were some such at any moment, and what is
-// published at that moment comes late to them. Who lies about that keeps the place that it has.
+// the place that swaps use is taken. Where several of them stay, one after the other is told to
+// take any place there is that is not too deep, the lightest first; if nobody finds one, it all
+// begins again a while later. Nobody is cut: of a million nodes some were without a parent by
+// that at any moment, and others came to hang three hops too deep. Who lies about it keeps the
+// place that it has.
 
-const stayMost = 3 // others that are asked, one after the other
+const (
+	stayMost  = 3                // others that are asked, one after the other,
+	pressMost = 6                // and children that are told to go wherever they can
+	recessFor = 10 * time.Second // until it begins again
+)
 
 // poor reports whether a place to which a child was sent on is plainly worse than the one
 // that its parent wants back, or deeper than by the hop that may be borne.
 func (n *Node) poor(g *group, ack *Message) bool {
-	if len(ack.Path)+int(g.height()) > n.depthLimit(g)+1 {
+	if n.farTooDeep(g, ack) {
 		return true
 	}
 	stands := standsOf(ack)
@@ -30,6 +36,11 @@ func (n *Node) poor(g *group, ack *Message) bool {
 	own := n.delay(g)
 	delay := stands[len(stands)-1].Delay + n.rtt(g.seek.target, g.seek.asked)/2 + hopCost
 	return delay > own+own/4 && astray(delay, stands[0].At, n.at.Coord)
+}
+
+// farTooDeep reports whether whoever is deepest here would be too deep there by more than a hop.
+func (n *Node) farTooDeep(g *group, ack *Message) bool {
+	return len(ack.Path)+int(g.height()) > n.depthLimit(g)+1
 }
 
 // stay tells the parent that there is no place to go to.
@@ -42,7 +53,7 @@ func (n *Node) stay(g *group) {
 // crowds reports whether a child still has to make room for one that has come.
 func (n *Node) crowds(g *group) bool {
 	s := g.links.swap
-	return s.stage >= going && g.child(s.victim) >= 0 && len(g.links.children) > n.cfg.Children-n.spare()
+	return s.stage >= going && len(g.links.children) > n.cfg.Children-n.spare()
 }
 
 // another asks another child to make room. It reports whether there is one to ask.
@@ -56,19 +67,41 @@ func (n *Node) another(g *group) bool {
 	if i < 0 {
 		return false
 	}
+	s.stage = going
 	s.victim, s.to, s.until = g.links.children[i].id, []overlay.ID{to}, n.step.now+2*n.cfg.Patience
 	n.dismiss(g, i, Moved, to)
 	n.touch(g)
 	return true
 }
 
-// press tells the child that was asked last to go wherever it can.
-func (n *Node) press(g *group) {
+// press tells the child with the fewest nodes below it to go wherever it can: to those the
+// place is worth least. It reports whether there is one that was not asked in vain.
+func (n *Node) press(g *group) bool {
 	s := g.links.swap
-	s.stage, s.until = pressed, n.step.now+2*n.cfg.Patience
-	c := &g.links.children[g.child(s.victim)]
-	n.send(c.id, &Message{Type: Drop, Flags: Crowded, Group: g.id, Edge: c.edge, Reason: Full,
-		Peers: append(slices.Clone(s.to), n.lightest(g, s.victim)...)})
+	if len(s.stayed) > stayMost+pressMost {
+		return false
+	}
+	var lightest *child
+	for i := range g.links.children {
+		c := &g.links.children[i]
+		if c.id != s.by && !slices.Contains(s.stayed, c.id) && (lightest == nil || c.stand.Weight < lightest.stand.Weight) {
+			lightest = c
+		}
+	}
+	if lightest == nil {
+		return false
+	}
+	s.stage, s.victim, s.to, s.until = pressed, lightest.id, nil, n.step.now+2*n.cfg.Patience
+	n.send(s.victim, &Message{Type: Drop, Flags: Crowded, Group: g.id, Edge: lightest.edge, Reason: Full, Peers: n.lightest(g, s.victim)})
+	n.touch(g)
+	return true
+}
+
+// recess lets some time pass before children are asked again.
+func (n *Node) recess(g *group) {
+	s := g.links.swap
+	s.stage, s.victim, s.to, s.stayed = resting, "", nil, nil
+	s.until = n.step.now + n.jitter(recessFor, 0.25)
 	n.touch(g)
 }
 
@@ -76,8 +109,10 @@ func (n *Node) press(g *group) {
 // has one.
 func (n *Node) goAnywhere(g *group, to []overlay.ID) {
 	if !g.seek.on {
+		n.touch(g)
 		g.tune.s = nil
-		n.seekParent(g, append(slices.Clone(to), above(g.place.path)...), true)
+		g.seek = seek{on: true, moving: true, pressed: true, todo: append(slices.Clone(to), above(g.place.path)...)}
+		n.seekNext(g)
 	}
 }
 

@@ -2,7 +2,6 @@ package tree_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -80,61 +79,92 @@ func TestAnotherMakesRoomForOneThatStays(t *testing.T) {
 	}
 }
 
-// Where every child that is asked stays, the last one is told to take any other place while it
-// still has this one. It is cut only once it has had the time for that, and not if it went.
-func TestLastAskedMayStayUntilItHasAPlace(t *testing.T) {
-	for _, goes := range []bool{true, false} {
+// Where every child that is asked stays, one after the other is told to take any other place while
+// it still has this one, the lightest first. If there is none nobody is cut, and it begins
+// again a while later; until then the node makes room for nobody.
+func TestNobodyIsCutToMakeRoom(t *testing.T) {
+	const left = -1
+	for _, goes := range []int{1, 3, 0, left} { // which of those that are told goes; 0: none
 		s, victim := swapping(t)
-		for i := range 15 { // the others have room, so that there is always a place to send one to
-			s.tells(overlay.ID(fmt.Sprint("child ", i)), uint64(i+1), tree.Standing{Delay: 50 * time.Millisecond, Weight: 2, Room: 3, At: at(40)})
+		weight := func(i int) uint32 { return uint32(40 - (7*i)%15) }
+		for i := range 15 { // they have room, so that there is always a place to send one to
+			s.tells(overlay.ID(fmt.Sprint("child ", i)), uint64(i+1), tree.Standing{Delay: 50 * time.Millisecond, Weight: weight(i), Room: 3, At: at(40)})
 		}
-		var last *tree.Message
-		for asked := 0; last == nil; asked++ {
-			if asked > 10 {
+		edge := func(child overlay.ID) uint64 { return answer(s, child, 0).Edge }
+		stays := func(child overlay.ID) {
+			m := answer(s, child, 0)
+			m.Peers, m.Posts, m.Self.Weight = nil, nil, weight(int(m.Edge)-1)
+			s.receive(child, m)
+		}
+		var told []overlay.ID
+		for steps := 0; victim != ""; steps++ {
+			if steps > 20 {
 				t.Fatal("children are asked for ever")
 			}
-			m := answer(s, victim, 0)
-			m.Peers, m.Posts = nil, nil
-			s.receive(victim, m)
+			if len(told) > 0 && len(told) == goes {
+				s.receive(victim, tree.Message{Type: tree.Leave, Group: group, Edge: edge(victim)})
+			} else {
+				stays(victim)
+			}
+			victim = ""
 			for _, send := range s.out.Sends {
-				if d := send.Msg; d.Type == tree.Drop && d.Reason == tree.Moved && d.Flags == 0 {
-					victim = send.To
-				} else if d.Type == tree.Drop {
-					last, victim = d, send.To
+				d := send.Msg
+				if d.Type != tree.Drop || len(d.Peers) == 0 {
+					continue
+				}
+				victim = send.To
+				if d.Reason == tree.Full && d.Flags == tree.Crowded {
+					told = append(told, victim)
 				}
 			}
 		}
-		if last.Reason != tree.Full || last.Flags != tree.Crowded || len(last.Peers) < 2 {
-			t.Fatalf("the last one, %s, was told %+v", victim, last)
+		if want := map[int]int{1: 1, 3: 3, 0: 6, left: 6}[goes]; len(told) != want {
+			t.Errorf("goes %d: %v were told to go", goes, told)
 		}
-		st, _ := s.n.Status(group)
-		if len(st.Children) != 16 || !slices.Contains(st.Children, victim) {
-			t.Fatalf("it has %d children, and %s may be none", len(st.Children), victim)
+		for i := 1; i < len(told); i++ {
+			var a, b int
+			_, _ = fmt.Sscanf(string(told[i-1])+" "+string(told[i]), "child %d child %d", &a, &b)
+			if weight(a) > weight(b) {
+				t.Errorf("%s with %d nodes below it was told before %s with %d", told[i-1], weight(a), told[i], weight(b))
+			}
 		}
-		if goes {
-			s.receive(victim, tree.Message{Type: tree.Leave, Group: group, Edge: last.Edge})
+		s.receive("other", tree.Message{Type: tree.Probe, Flags: tree.Better, Group: group, Self: better(90).Self, RTT: better(90).RTT})
+		if takes := s.one("other", tree.Offer).Flags&tree.Better != 0; takes != (goes > 0) {
+			t.Errorf("goes %d: another one would be taken: %v", goes, takes)
 		}
-		s.pass(3 * time.Second)
-		if st, _ := s.n.Status(group); slices.Contains(st.Children, victim) == goes {
-			t.Errorf("goes %v: 3 s later it is a child: %v", goes, !goes)
+		if goes == left { // a child of its own accord
+			s.receive("child 2", tree.Message{Type: tree.Leave, Group: group, Edge: edge("child 2")})
+			s.receive("other", tree.Message{Type: tree.Probe, Flags: tree.Better, Group: group, Self: better(90).Self, RTT: better(90).RTT})
+			if s.one("other", tree.Offer).Flags&tree.Better == 0 {
+				t.Error("a child has left, and still nobody would be taken")
+			}
+			continue
 		}
-		var cut []overlay.ID
-		for end := s.now + 3*time.Second; s.now < end; {
+		drops := map[tree.Reason]int{}
+		for end := s.now + 13*time.Second; s.now < end; {
 			s.pass(100 * time.Millisecond)
 			for _, send := range s.out.Sends {
-				if send.Msg.Type == tree.Drop {
-					cut = append(cut, send.To)
+				switch send.Msg.Type {
+				case tree.Drop:
+					drops[send.Msg.Reason]++
+				case tree.Ping:
+					s.pong(send.To, send.Msg)
 				}
 			}
 		}
-		if want := map[bool]int{true: 0, false: 1}[goes]; len(cut) != want || want == 1 && cut[0] != victim {
-			t.Errorf("goes %v: %v were cut, and %s was asked last", goes, cut, victim)
+		st, _ := s.n.Status(group)
+		if want := map[bool]int{true: 15, false: 16}[goes > 0]; len(st.Children) != want {
+			t.Errorf("goes %d: it has %d children, want %d", goes, len(st.Children), want)
+		}
+		if again := drops[tree.Moved] > 0; again != (goes == 0) {
+			t.Errorf("goes %d: within 13 s children were sent away as %v", goes, drops)
 		}
 	}
 }
 
 // Who is told to go anywhere asks one after the other, says that it has a parent, and has one
-// all the time. It takes places that one may decline which is sent to a better one.
+// all the time. It takes a place so late that one may decline it which is sent to it, but none
+// that is much too deep.
 func TestWhoMustGoHasAParentAllTheTime(t *testing.T) {
 	s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
 	edge := edgeOf(s)
@@ -147,11 +177,17 @@ func TestWhoMustGoHasAParentAllTheTime(t *testing.T) {
 	if st, _ := s.n.Status(group); st.Parent != "parent" || !st.Attached {
 		t.Fatalf("its parent is %q while it looks for one", st.Parent)
 	}
-	ack := ackAt("there", 6, 200*time.Millisecond)
-	ack.Edge = s.one("there", tree.Join).Edge
-	s.receive("there", ack)
-	if st, _ := s.n.Status(group); st.Parent != "there" {
-		t.Errorf("its parent is %q, and there was one place", st.Parent)
+	deep := ackAt("there", 6, 45*time.Millisecond)
+	deep.Edge = s.one("there", tree.Join).Edge
+	s.receive("there", deep)
+	if st, _ := s.n.Status(group); st.Parent != "parent" || len(s.sent("there", tree.Leave)) != 1 {
+		t.Fatalf("its parent is %q, and there it would hang two hops too deep", st.Parent)
+	}
+	ack := ackAt("above 1", 5, 200*time.Millisecond)
+	ack.Edge = s.one("above 1", tree.Join).Edge
+	s.receive("above 1", ack)
+	if st, _ := s.n.Status(group); st.Parent != "above 1" {
+		t.Errorf("its parent is %q, and there was a place", st.Parent)
 	}
 	if s.one("parent", tree.Leave).Edge != edge {
 		t.Error("it left another edge")
@@ -170,6 +206,9 @@ func TestWhoMustGoAndCannotStays(t *testing.T) {
 	}
 	if left := s.sent("parent", tree.Leave); len(left) > 0 {
 		t.Error("it left its parent")
+	}
+	if m := s.one("parent", tree.Load); m.Flags&tree.Confirm == 0 || len(m.Peers) > 0 {
+		t.Errorf("it told its parent %+v", m)
 	}
 }
 
