@@ -11,6 +11,11 @@ import (
 	oversim "github.com/feedtree/feedtree/overlay/sim"
 )
 
+var _ oversim.Glancer[*tree.Message] = (*host)(nil)
+
+// One glance at the host itself, and those of its node: the index has to be 0.
+var _ = [1]struct{}{oversim.Glances - tree.Glances - 1: {}}
+
 // A host is one node with its application. What records holds survives a
 // crash, as a store does; the rest does not.
 type host struct {
@@ -175,6 +180,14 @@ func (h *host) Gone(now time.Duration, peer overlay.ID) {
 
 func (h *host) Routes(now time.Duration) { h.step(now, tree.Input{Kind: tree.Routes}) }
 func (h *host) Tick(now time.Duration)   { h.step(now, tree.Input{Kind: tree.Tick}) }
+
+// Glance implements the network's Glancer.
+func (h *host) Glance(stage int, from overlay.ID, m *tree.Message) uint64 {
+	if stage == 0 {
+		return uint64(len(h.records))
+	}
+	return h.node.Glance(stage-1, from, m)
+}
 
 func (h *host) Deadline() time.Duration { return h.node.Deadline() }
 

@@ -38,6 +38,9 @@
 // it arrives; a lookup looks at tables a few milliseconds after it was asked for.
 // While the network is cut, and once a node has died, it goes on as one.
 //
+// With many nodes a processor waits for memory most of the time. Hosts that are [Glancer]s
+// read what the next events of their lane will look at, of several of them at once.
+//
 // # Invariants
 //
 //  1. Same configuration, same calls: same [Net.Hash], which covers time, from,

@@ -21,6 +21,9 @@ type Lanes struct {
 	// one after the other. If it runs them at once, hosts of different lanes are
 	// called at once too: what they share has to bear that.
 	Do func(n int, f func(k int))
+	// Ahead lets hosts that are Glancers read ahead. It pays where the nodes are so many
+	// that none of them is near a processor.
+	Ahead bool
 }
 
 func (l *Lanes) setDefaults() {
@@ -46,6 +49,7 @@ type lane[M any] struct {
 	calls  calls
 	away   [][]event[M] // for others, made in this window: by lane, at last for the network
 	late   []unfinished // what no lane can do by itself, begun in this window
+	read   uint64       // of nothing: what readAhead read
 	near   []near       // of who was asked last for those nearest to a key,
 	ids    []overlay.ID // and what was answered
 	_      [64]byte     // nobody else's cache line
@@ -132,6 +136,7 @@ func (n *Net[M]) runLane(l *lane[M], end time.Duration) {
 		if !ok || head.at >= end {
 			return
 		}
+		n.readAhead(l)
 		e := l.agenda.pop()
 		l.now = e.at
 		n.handle(&e)

@@ -27,7 +27,7 @@ const (
 // stands about where its number says, and what is looked at there is near by in memory.
 func (n *Net[M]) linkAt(i, peer int32) (int, bool) {
 	links := n.nodes[i].links
-	guess := len(links) * int(peer) / len(n.nodes)
+	guess := n.guess(i, peer)
 	from, to := max(guess-linksNear, 0), min(guess+linksNear, len(links))
 	if from > 0 && links[from-1].peer >= peer {
 		from, to = 0, from
@@ -36,6 +36,11 @@ func (n *Net[M]) linkAt(i, peer int32) (int, bool) {
 	}
 	at, found := slices.BinarySearchFunc(links[from:to], peer, func(l link, p int32) int { return int(l.peer) - int(p) })
 	return from + at, found
+}
+
+// guess is about where a peer stands among i's connections, if it does.
+func (n *Net[M]) guess(i, peer int32) int {
+	return len(n.nodes[i].links) * int(peer) / len(n.nodes)
 }
 
 // setLink makes i's end of a connection what it is to be.

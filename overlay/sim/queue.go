@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -15,6 +17,8 @@ type item struct {
 
 func (a item) before(b item) bool { return a.at < b.at || a.at == b.at && a.tie < b.tie }
 
+func (a item) compare(b item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.tie, b.tie)) }
+
 // A slice of time is what the agenda sorts at once.
 const (
 	sliceBits = 20 // of nanoseconds: about a millisecond
@@ -23,17 +27,20 @@ const (
 	chunkBits = 10 // events that are made together
 )
 
-// An agenda holds the events to come. Those of the current slice of time and
-// before stand in a small heap. Those of the next two minutes hang unsorted on
-// their slice, so that an event costs the same whatever the number of those
-// that wait; what is further away waits in a heap of its own.
+// An agenda holds the events to come. Those of the current slice of time stand in
+// order, and what comes into it meanwhile, or before it, in a small heap. Those of the
+// next two minutes hang unsorted on their slice, so that an event costs the same whatever
+// the number of those that wait; what is further away waits in a heap of its own.
 type agenda[M any] struct {
 	chunks [][]event[M] // events by slot: they never move
 	unused int32        // slots that are free, each naming the next; from one, 0 ends
 	count  int
 
-	current  int64 // the slice that soon holds
-	soon     heap
+	current  int64  // the slice that now and soon hold
+	now      []item // in order; those before next are done,
+	next     int
+	read     int               // and those before read were read ahead
+	soon     heap              // what came into the slice since
 	slices   []int32           // heads of the lists, slot+1, by slice modulo ring
 	occupied [ring / 64]uint64 // which of them are not empty
 	late     heap
@@ -86,22 +93,32 @@ func (a *agenda[M]) head() (item, bool) {
 	if a.count == 0 {
 		return item{}, false
 	}
-	if len(a.soon) == 0 {
+	if a.next == len(a.now) && len(a.soon) == 0 {
 		a.advance()
+	}
+	if a.inOrder() {
+		return a.now[a.next], true
 	}
 	return a.soon[0], true
 }
 
+// inOrder reports whether the next event is one of those in order, not one that came since.
+func (a *agenda[M]) inOrder() bool {
+	return a.next < len(a.now) && (len(a.soon) == 0 || a.now[a.next].before(a.soon[0]))
+}
+
 // pop takes the next event out. There must be one.
 func (a *agenda[M]) pop() event[M] {
-	if len(a.soon) == 0 {
-		a.advance()
+	it, _ := a.head()
+	if a.inOrder() {
+		a.next++
+	} else {
+		a.soon.pop()
 	}
-	slot := a.soon.pop().slot
-	at := a.event(slot)
+	at := a.event(it.slot)
 	e := *at
 	*at = event[M]{next: a.unused}
-	a.unused = slot + 1
+	a.unused = it.slot + 1
 	a.count--
 	return e
 }
@@ -115,17 +132,19 @@ func (a *agenda[M]) advance() {
 		}
 	}
 	a.current = s
+	a.now, a.next, a.read = a.now[:0], 0, 0
 	k := s & (ring - 1)
 	for slot := a.slices[k]; slot != 0; {
 		e := a.event(slot - 1)
-		a.soon.push(item{e.at, e.tie, slot - 1})
+		a.now = append(a.now, item{e.at, e.tie, slot - 1})
 		slot = e.next
 	}
 	a.slices[k] = 0
 	a.occupied[k/64] &^= 1 << (k % 64)
 	for len(a.late) > 0 && int64(a.late[0].at)>>sliceBits <= s {
-		a.soon.push(a.late.pop())
+		a.now = append(a.now, a.late.pop())
 	}
+	slices.SortFunc(a.now, item.compare)
 }
 
 // occupiedAfter returns the first slice after s that has events hanging on it.

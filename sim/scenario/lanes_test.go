@@ -31,6 +31,7 @@ func TestLanesChangeNothing(t *testing.T) {
 		cfg := Config{Nodes: tc.nodes, Seed: 7, Latency: tc.latency, WarmUp: 75 * time.Second, lanes: 1}
 		want := play(tc.scenario, cfg)
 		for _, lanes := range []int{2, 5, 16} {
+			cfg.ahead = lanes == 5
 			cfg.lanes = lanes
 			got := play(tc.scenario, cfg)
 			if got.TraceHash != want.TraceHash || !maps.Equal(got.Measures, want.Measures) {

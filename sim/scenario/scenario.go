@@ -37,7 +37,8 @@ type Config struct {
 	// Session is the median time that a node stays under churn; 0: one hour.
 	Session time.Duration
 
-	lanes int // the network is parted into so many; 0: as many as serve the processors there are
+	lanes int  // the network is parted into so many; 0: as many as serve the processors there are
+	ahead bool // its nodes read ahead, however few they are
 }
 
 // Latencies lists the latency models.

@@ -1,0 +1,81 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/feedtree/feedtree/overlay"
+	"github.com/feedtree/feedtree/overlay/sim"
+)
+
+// seer is a toy that notes for which messages it glanced.
+type seer struct {
+	*toy
+	stage map[string]int // by message: glances so far
+	ready int            // messages that came after all glances,
+	blind int            // and others
+	mixed int            // glances that did not come after the one before
+}
+
+func (h *seer) Glance(stage int, from overlay.ID, m note) uint64 {
+	if from == "" {
+		return 0
+	}
+	k := fmt.Sprint(from, m)
+	if stage > 0 && h.stage[k] != stage {
+		h.mixed++
+	}
+	h.stage[k] = stage + 1
+	return 1
+}
+
+func (h *seer) Receive(now time.Duration, from overlay.ID, m note) {
+	k := fmt.Sprint(from, m)
+	if h.stage[k] == sim.Glances {
+		h.ready++
+	} else {
+		h.blind++
+	}
+	delete(h.stage, k)
+	h.toy.Receive(now, from, m)
+}
+
+// Where many events are due at one time, hosts have glanced at each message from who sends it,
+// stage by stage, before it comes; and it changes nothing.
+func TestHostsReadAhead(t *testing.T) {
+	ids := names(200)
+	play := func(count int, ahead bool) (hash uint64, ready, blind int) {
+		net := sim.New(sim.Config[note]{
+			Seed: 3, Latency: sim.Uniform(8*time.Millisecond, 90*time.Millisecond), Measure: func(m note) (uint8, int) { return uint8(m % 7), 8 },
+			Lanes: sim.Lanes{Count: count, Of: func(place uint64) int { return int(place % uint64(count)) }, Apart: 8 * time.Millisecond, Ahead: ahead},
+		})
+		hosts := make([]*seer, len(ids))
+		for i, id := range ids {
+			net.Add(id, func(ep *sim.Endpoint[note]) sim.Host[note] {
+				hosts[i] = &seer{toy: newToy(ep), stage: map[string]int{}}
+				return hosts[i]
+			})
+			net.CallAt(time.Second, id, func(time.Duration) { hosts[i].flood(note(i)) })
+		}
+		net.Run(2 * time.Second)
+		for _, h := range hosts {
+			ready, blind = ready+h.ready, blind+h.blind
+			if h.mixed > 0 {
+				t.Errorf("%d glances at one host did not come in their order", h.mixed)
+			}
+		}
+		return net.Hash(), ready, blind
+	}
+	one, ready, blind := play(2, false)
+	if ready > 0 || blind < 10_000 {
+		t.Fatalf("nobody is to read ahead, and %d of %d messages were looked at before", ready, ready+blind)
+	}
+	two, ready, blind := play(2, true)
+	if ready < 19*blind {
+		t.Errorf("%d of %d messages were looked at before", ready, ready+blind)
+	}
+	if one != two {
+		t.Errorf("the hashes are %x and %x", one, two)
+	}
+}
