@@ -30,7 +30,7 @@ func NewCarrier(o Overlay, c Config, out multicast.Callbacks[*signing.Envelope])
 			}
 			tell(multicast.Notice{
 				Kind: notices[n.Kind], Group: n.Group, Stamp: n.Stamp, From: n.From, To: n.To,
-				Root: n.Root, Peers: n.Peers, After: n.After, Proof: proofIn(n),
+				Root: n.Root, Peers: slices.Clone(n.Peers), After: n.After, Proof: proofIn(n),
 			})
 		}
 	}

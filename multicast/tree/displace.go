@@ -59,7 +59,8 @@ func (n *Node) displace(g *group, from overlay.ID, m *Message) (takes, waits boo
 		return false, false
 	}
 	b := n.bargain(g, from, m)
-	vs := n.victims(g, &b)
+	var room [childrenUsual]victim
+	vs := n.victims(g, &b, room[:0])
 	if len(vs) == 0 {
 		return false, false
 	}
@@ -105,8 +106,8 @@ type victim struct {
 	change float64 // of the sum of delays, by estimate
 }
 
-// victims lists the children that might make room, those that seem to lose least first.
-func (n *Node) victims(g *group, b *bargain) (vs []victim) {
+// victims appends to vs the children that might make room, those that seem to lose least first.
+func (n *Node) victims(g *group, b *bargain, vs []victim) []victim {
 	for i := range g.links.children {
 		c := &g.links.children[i]
 		if change, ok := n.estimate(g, b, c); ok && change < b.hope() {

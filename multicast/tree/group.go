@@ -19,7 +19,8 @@ type group struct {
 	lease  time.Duration // until when the group is kept for nobody; 0: it is not
 	alarm  alarm
 	lines  []*line
-	latest []multicast.Stamp // their heads as told last
+	latest []multicast.Stamp // their heads as told last,
+	told   []Entry           // and in a list of one entry
 	moves  uint32            // how often heads had moved by then
 	tune   tune
 	duty   duty

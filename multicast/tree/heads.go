@@ -65,7 +65,11 @@ func (n *Node) tellHeads(p *pair) {
 	unchecked := n.step.now-p.compared > compareEvery*n.cfg.KeepAlive // a busy link sees no keep-alive
 	m := &Message{Type: Heads}
 	for _, g := range p.tell {
-		if hs := p.news(g, unchecked); len(hs) > 0 {
+		switch hs := p.news(g, unchecked); {
+		case len(hs) == 0:
+		case len(p.tell) == 1:
+			m.Entries = g.entry(hs)
+		default:
 			m.Entries = append(m.Entries, Entry{Group: g.id, Heads: hs})
 		}
 	}
@@ -80,6 +84,14 @@ func (n *Node) tellHeads(p *pair) {
 		m.Digest, m.Paths = p.digest, n.pathDigest(p)
 	}
 	n.send(p.id, m)
+}
+
+// entry is a list of one entry with heads of the group. All who are told the same share it.
+func (g *group) entry(heads []multicast.Stamp) []Entry {
+	if len(g.told) == 0 || len(g.told[0].Heads) != len(heads) || &g.told[0].Heads[0] != &heads[0] {
+		g.told = []Entry{{Group: g.id, Heads: heads}}
+	}
+	return g.told
 }
 
 // news lists the heads of a group that moved since the neighbour was told them, or all:

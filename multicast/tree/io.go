@@ -201,7 +201,8 @@ const (
 	Forked                              // Stamp's source said two things at that place: Events[0] is the proof
 )
 
-// Notice tells the application what it may want to act on or to show.
+// Notice tells the application what it may want to act on or to show. What it points to is the
+// node's, and stays as it is.
 type Notice struct {
 	Kind  NoticeKind
 	Group multicast.Group

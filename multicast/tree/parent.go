@@ -79,7 +79,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 func (n *Node) attachedNotice(g *group) {
 	if g.place.attached {
 		n.found(g)
-		n.notice(Notice{Kind: Attached, Group: g.id, Peers: slices.Clone(g.place.path)})
+		n.notice(Notice{Kind: Attached, Group: g.id, Peers: g.place.path})
 	}
 }
 
