@@ -137,7 +137,7 @@ func (n *Node) mightSwap(g *group, from overlay.ID, m *Message) bool {
 // measured takes a child's answer: how it would stand where it could go.
 func (n *Node) measured(g *group, from overlay.ID, m *Message) {
 	s := g.links.swap
-	if s != nil && (s.stage == going || s.stage == pressed) && s.victim == from && len(m.Peers) == 0 {
+	if s != nil && s.stage >= going && s.victim == from && len(m.Peers) == 0 {
 		n.swapDue(g) // it stays
 		return
 	}

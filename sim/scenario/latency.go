@@ -34,7 +34,7 @@ func (l latency) lanes(n, nodes int) oversim.Lanes {
 	} else {
 		lanes = oversim.MatrixLanes(l.matrix, min(n, len(l.matrix)/2))
 	}
-	lanes.Do, lanes.Ahead = atOnce, nodes > many
+	lanes.Do = atOnce
 	return lanes
 }
 

@@ -78,7 +78,7 @@ func (r *run) newWorld(nodes int, last time.Duration, change func(*sim.TreesConf
 	r.breaks(&cfg)
 	if cfg.Lie == nil && cfg.Watch == nil {
 		cfg.Net.Lanes = r.latency.lanes(r.cfg.lanes, nodes)
-		cfg.Net.Lanes.Ahead = cfg.Net.Lanes.Ahead || r.cfg.ahead
+		cfg.Net.Lanes.Ahead = nodes > many || r.cfg.ahead
 	}
 	w.load.init(nodes, max(cfg.Net.Lanes.Count, 1))
 	w.Trees = sim.NewTrees(cfg)
