@@ -68,8 +68,9 @@
 // over all groups of a node: in many of them only the worst places are searched from at
 // once, the others in turn. Who has many nodes below it, all of which gain, searches
 // twice as often. Who is one of the last of all to hold an event knows it, for the top tells
-// how long the longest way is, and goes on searching every few seconds (last.go). The more
-// nodes are below one, the fewer may ask it: so that a subtree has grown is told below it
+// how long the longest way is, and goes on searching every few seconds, as does who makes many
+// late by the detour of its own way (last.go). The more nodes are below one, the fewer may
+// ask it: so that a subtree has grown is told below it
 // like a new delay, and above it at once (crowd.go). Of whom nobody has said how many that
 // is, nobody is told: a region would ask its best node all at once. In a tree of more than a
 // hundred thousand each leaves out most of those that it could ask, so that they ask

@@ -49,6 +49,29 @@ func TestTheLastOfAllGoOnSearching(t *testing.T) {
 	}
 }
 
+// Who has many below it leaves it to them to find better places, and searches as one of the
+// last only if they are late by its own way.
+func TestWhoMakesManyLateSearchesAsTheLast(t *testing.T) {
+	for _, c := range []struct {
+		direct int32 // to the top, there and back
+		weight uint32
+		on     bool
+	}{
+		{112, 300, true},
+		{180, 300, false}, // a little late
+		{180, 10, true},   // the same, and nobody else is to blame
+	} {
+		s := late(t, 109*ms, c.direct, 2260)
+		s.link("member")
+		s.child("child", c.weight, 60*ms, 850) // 117 ms to the last leaf
+		s.among(90 * time.Second)
+		probes := s.count(tree.Probe, 2*time.Minute)
+		if on := probes >= 12; on != c.on {
+			t.Errorf("%d below, %d ms from the top: %d probes in two minutes", c.weight, c.direct/2, probes)
+		}
+	}
+}
+
 // child is one that joined, measured so far away, with so many nodes below it of which the
 // last is so far from it.
 func (s *solo) child(id overlay.ID, weight uint32, rtt time.Duration, far uint16) {
