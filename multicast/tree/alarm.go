@@ -5,12 +5,9 @@ import "time"
 // never is a time that does not come.
 const never = time.Duration(1<<63 - 1)
 
-// alarm is one object's next wish to be woken. It is in a heap ordered by time,
-// then by serial number, so that equal times ring in a fixed order.
-type alarm struct {
-	serial uint32
-	slot   int32
-}
+// alarm is one object's next wish to be woken: its slot. It is in a heap ordered by
+// time, then by serial number, so that equal times ring in a fixed order.
+type alarm int32
 
 // alarms are a node's. What moves when an alarm is set lies close together, apart
 // from the objects: most alarms are moved far more often than they ring.
@@ -30,15 +27,16 @@ type ringing struct {
 
 // sleeper is who is to be woken.
 type sleeper struct {
-	pos   int32 // place in the heap, -1 if not in it
-	group *group
-	pair  *pair
+	pos    int32 // place in the heap, -1 if not in it
+	serial uint32
+	group  *group
+	pair   *pair
 }
 
 // add gives an object its alarm.
 func (a *alarms) add(s sleeper) alarm {
 	a.serial++
-	s.pos = -1
+	s.pos, s.serial = -1, a.serial
 	slot := a.free - 1
 	if slot < 0 {
 		slot = int32(len(a.slots))
@@ -47,7 +45,7 @@ func (a *alarms) add(s sleeper) alarm {
 		a.free = a.slots[slot].pos
 		a.slots[slot] = s
 	}
-	return alarm{serial: a.serial, slot: slot}
+	return alarm(slot)
 }
 
 // tight makes room for one more, and few beyond it: a node has a dozen alarms or two for
@@ -64,20 +62,20 @@ func tight[T any](all []T) []T {
 // drop takes the alarm of an object that is no more.
 func (a *alarms) drop(al alarm) {
 	a.set(al, never)
-	a.slots[al.slot] = sleeper{pos: a.free}
-	a.free = al.slot + 1
+	a.slots[al] = sleeper{pos: a.free}
+	a.free = int32(al) + 1
 }
 
 // set moves an alarm to a time; never takes it out.
 func (a *alarms) set(al alarm, at time.Duration) {
-	pos := int(a.slots[al.slot].pos)
+	pos := int(a.slots[al].pos)
 	switch {
 	case pos >= 0 && a.heap[pos].at == at:
 	case at == never && pos >= 0:
 		a.remove(pos)
 	case at == never:
 	case pos < 0:
-		a.heap = append(tight(a.heap), ringing{at, al.serial, al.slot})
+		a.heap = append(tight(a.heap), ringing{at, a.slots[al].serial, int32(al)})
 		a.up(len(a.heap) - 1)
 	case at > a.heap[pos].at:
 		a.heap[pos].at = at

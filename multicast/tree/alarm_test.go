@@ -47,11 +47,11 @@ func TestAlarmsRingInOrder(t *testing.T) {
 		if a.at != b.at {
 			return int(a.at - b.at)
 		}
-		return int(a.alarm.serial) - int(b.alarm.serial)
+		return int(as.slots[a.alarm].serial) - int(as.slots[b.alarm].serial)
 	})
 	for i, w := range want {
 		if got, ok := as.due(20); !ok || got.group != w.group {
-			t.Fatalf("alarm %d: got %+v, want that of %v, %d", i, got, w.at, w.alarm.serial)
+			t.Fatalf("alarm %d: got %+v, want that of %v, %d", i, got, w.at, as.slots[w.alarm].serial)
 		}
 	}
 	if _, ok := as.due(never - 1); ok {

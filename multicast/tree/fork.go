@@ -122,11 +122,19 @@ func (n *Node) doubt(g *group, l *line, from overlay.ID, h multicast.Stamp) {
 	}
 	own := g.tagAt(l, h.Seq)
 	p := n.pair(from)
-	if own == h.Tag || own == (multicast.Tag{}) || p == nil || p.doubted != 0 && n.step.now-p.doubted < doubtEvery {
+	if own == h.Tag || own == (multicast.Tag{}) || p == nil || p.doubted() != 0 && n.step.now-p.doubted() < doubtEvery {
 		return
 	}
-	p.doubted = n.step.now
+	p.extra().doubted = n.step.now
 	n.pull(g, l, from, h.Seq, h.Seq)
+}
+
+// doubted is when the neighbour was last asked so; 0: never.
+func (p *pair) doubted() time.Duration {
+	if p.more == nil {
+		return 0
+	}
+	return p.more.doubted
 }
 
 // onFork takes a proof, verified, from a neighbour.

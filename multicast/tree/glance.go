@@ -26,7 +26,7 @@ func (n *Node) Glance(stage int, from overlay.ID, m *Message) (sum uint64) {
 	case 2:
 		return g.glance() + n.glancePair(from, false)
 	case 3:
-		return g.glanceLists(m) + n.glancePair(from, true) + uint64(n.alarms.slots[g.alarm.slot].pos)
+		return g.glanceLists(m) + n.glancePair(from, true) + uint64(n.alarms.slots[g.alarm].pos)
 	default:
 		return g.glanceOthers(m)
 	}
@@ -107,7 +107,7 @@ func (m *Message) glanceLists() (sum uint64) {
 }
 
 func (g *group) glance() uint64 {
-	return uint64(g.alarm.slot) + uint64(len(g.lines)) + uint64(g.tune.slow) + uint64(g.tune.asked.next) + uint64(g.duty.check) +
+	return uint64(g.alarm) + uint64(len(g.lines)) + uint64(g.tune.slow) + uint64(g.tune.asked.next) + uint64(g.duty.check) +
 		uint64(len(g.place.path)) + uint64(g.place.rtt) + uint64(g.place.passed) + uint64(g.place.loadAt) +
 		uint64(len(g.links.lazy)) + uint64(g.links.walkAt) + g.seek.edge + uint64(g.seek.at)
 }

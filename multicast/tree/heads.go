@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"slices"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -22,8 +21,7 @@ func (n *Node) tell(id overlay.ID, g *group) {
 
 func (n *Node) tellPair(p *pair, g *group) {
 	n.touchPair(p)
-	if !slices.Contains(p.tell, g) {
-		p.tell = append(p.tell, g)
+	if p.mustTell(g) {
 		n.planTell(p, g)
 	}
 	if p.again && p.tellAt-tellWith <= n.step.now {
@@ -64,17 +62,18 @@ func (n *Node) tellHeads(p *pair) {
 	p.tellAt, p.again = 0, false
 	unchecked := n.step.now-p.compared > compareEvery*n.cfg.KeepAlive // a busy link sees no keep-alive
 	m := &Message{Type: Heads}
-	for _, g := range p.tell {
+	var room [4]*group
+	gs := p.toTell(room[:0])
+	for _, g := range gs {
 		switch hs := p.news(g, unchecked); {
 		case len(hs) == 0:
-		case len(p.tell) == 1:
+		case len(gs) == 1:
 			m.Entries = g.entry(hs)
 		default:
 			m.Entries = append(m.Entries, Entry{Group: g.id, Heads: hs})
 		}
 	}
-	clear(p.tell)
-	p.tell = p.tell[:0]
+	p.allTold()
 	if len(m.Entries) == 0 {
 		return
 	}

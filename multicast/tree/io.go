@@ -155,8 +155,7 @@ func (o *Outbox) searched(s *search) {
 // parts takes a pair that has nothing in common any more.
 func (o *Outbox) parts(p *pair) {
 	if len(o.parted) < usedAgain {
-		clear(p.tell)
-		*p = pair{tell: p.tell[:0]}
+		*p = pair{}
 		o.parted = append(o.parted, p)
 	}
 }

@@ -130,8 +130,8 @@ func (n *Node) easiest(but int) *pair {
 
 // needs counts the groups in which a neighbour cannot be done without.
 func (n *Node) needs(p *pair) (groups int) {
-	for i := range p.ties {
-		if !n.dispensable(p.ties[i].g, p.id) {
+	for i := range p.ties() {
+		if !n.dispensable(p.ties()[i].g, p.id) {
 			groups++
 		}
 	}
@@ -140,8 +140,8 @@ func (n *Node) needs(p *pair) (groups int) {
 
 // edges counts the groups in which the neighbour is the parent or a child.
 func (p *pair) edges() (groups int) {
-	for i := range p.ties {
-		if p.ties[i].near() {
+	for i := range p.ties() {
+		if p.ties()[i].near() {
 			groups++
 		}
 	}
@@ -151,7 +151,7 @@ func (p *pair) edges() (groups int) {
 // splits reports whether parting with a neighbour may make two trees of one: below a top it
 // has others below itself.
 func (n *Node) splits(p *pair) bool {
-	return slices.ContainsFunc(p.ties, func(t tie) bool {
+	return slices.ContainsFunc(p.ties(), func(t tie) bool {
 		i := t.g.child(p.id)
 		return i >= 0 && t.g.place.top && t.g.links.children[i].stand.Weight > 1
 	})
@@ -160,7 +160,7 @@ func (n *Node) splits(p *pair) bool {
 // handOver seeks another parent wherever the neighbour is that, and asks it to do so wherever
 // it is a child.
 func (n *Node) handOver(p *pair) {
-	for _, t := range slices.Clone(p.ties) {
+	for _, t := range slices.Clone(p.ties()) {
 		switch i := t.g.child(p.id); {
 		case i >= 0:
 			n.askAway(t.g, i)

@@ -44,7 +44,7 @@ func (n *Node) crowded() bool { return len(n.pairs.all) >= n.cfg.Neighbours }
 func (n *Node) loosest() *pair {
 	var least *pair
 	for _, p := range n.pairs.all {
-		if !p.holds() && (least == nil || len(p.ties) < len(least.ties)) {
+		if !p.holds() && (least == nil || len(p.ties()) < len(least.ties())) {
 			least = p
 		}
 	}
@@ -53,7 +53,7 @@ func (n *Node) loosest() *pair {
 
 // holds reports whether the neighbour is a parent or a child in some group.
 func (p *pair) holds() bool {
-	return slices.ContainsFunc(p.ties, func(t tie) bool { return t.edges > 0 })
+	return slices.ContainsFunc(p.ties(), func(t tie) bool { return t.edges > 0 })
 }
 
 // makeRoom lets go of neighbours for one with whom there will be an edge in a group: of those
@@ -87,13 +87,13 @@ func (n *Node) leastShared(wanted *group) *pair {
 	var least *pair
 	splits := false
 	for _, p := range n.pairs.all {
-		if least != nil && !splits && len(p.ties) >= len(least.ties) {
+		if least != nil && !splits && len(p.ties()) >= len(least.ties()) {
 			continue
 		}
-		if slices.ContainsFunc(p.ties, func(t tie) bool { return t.g == wanted || !n.dispensable(t.g, p.id) }) {
+		if slices.ContainsFunc(p.ties(), func(t tie) bool { return t.g == wanted || !n.dispensable(t.g, p.id) }) {
 			continue
 		}
-		if two := n.splits(p); least == nil || splits && !two || splits == two && len(p.ties) < len(least.ties) {
+		if two := n.splits(p); least == nil || splits && !two || splits == two && len(p.ties()) < len(least.ties()) {
 			least, splits = p, two
 		}
 	}
@@ -115,8 +115,8 @@ func (n *Node) dispensable(g *group, id overlay.ID) bool {
 // part ends all that there is with a neighbour. Where it was the parent another one is
 // sought among those that stay, a child is told who else is in the tree.
 func (n *Node) part(p *pair) {
-	for len(p.ties) > 0 {
-		g := p.ties[len(p.ties)-1].g
+	for len(p.ties()) > 0 {
+		g := p.ties()[len(p.ties())-1].g
 		n.touch(g)
 		switch i := g.child(p.id); {
 		case g.place.parent == p.id:

@@ -345,8 +345,8 @@ func (n *Node) strange(from overlay.ID, m *Message) {
 // gone handles the loss of a neighbour, however it was noticed.
 func (n *Node) gone(id overlay.ID) {
 	if p := n.pair(id); p != nil {
-		for len(p.ties) > 0 {
-			n.lose(p.ties[len(p.ties)-1].g, id)
+		for len(p.ties()) > 0 {
+			n.lose(p.ties()[len(p.ties())-1].g, id)
 		}
 	}
 	for _, g := range n.order {

@@ -25,15 +25,58 @@ type pair struct {
 	pings    uint8
 	again    bool // it was told a moment ago, and may wait for the next event
 	touch    bool
-	over     bool // nothing is left in common
-	ties     []tie
-	first    [1]tie // where ties begin: most pairs share one group
+	over     bool   // nothing is left in common
+	one      [1]tie // most pairs share one group
 	digest   uint64
-	asked    time.Duration // when the last ping left; 0: it was answered
 	compared time.Duration // when digests were sent last
-	tell     []*group      // groups whose heads the neighbour is to be told
 	told     time.Duration // when heads were told last
-	doubted  time.Duration // when it was last asked for what it says differently
+	tell     *group        // whose heads the neighbour is to be told, before those of more
+	asked    time.Duration // when the last ping left; 0: it was answered
+	more     *more         // nil with most pairs
+}
+
+// more is what few pairs need: a node has a dozen of pairs, and a simulator a million nodes.
+type more struct {
+	ties    []tie         // all of them, once there were two
+	tell    []*group      // further groups whose heads the neighbour is to be told
+	doubted time.Duration // when it was last asked for what it says differently
+}
+
+// extra is what few pairs need, made if need be.
+func (p *pair) extra() *more {
+	if p.more == nil {
+		p.more = &more{}
+	}
+	return p.more
+}
+
+// ties are what there is between the two, group by group.
+func (p *pair) ties() []tie {
+	switch {
+	case p.more != nil && len(p.more.ties) > 0:
+		return p.more.ties
+	case p.one[0].g != nil:
+		return p.one[:]
+	}
+	return nil
+}
+
+func (p *pair) addTie(t tie) {
+	ties := p.ties()
+	if len(ties) == 0 {
+		p.one[0] = t
+		return
+	}
+	p.extra().ties = append(ties, t)
+	p.one[0] = tie{}
+}
+
+func (p *pair) dropTie(i int) {
+	if p.one[0].g != nil {
+		p.one[0] = tie{}
+		return
+	}
+	p.more.ties = slices.Delete(p.more.ties, i, i+1)
 }
 
 // tie counts the edges and lazy links of one group between the two.
@@ -53,9 +96,10 @@ func (p *pair) tied(g *group) *tie {
 	if p == nil {
 		return nil
 	}
-	for i := range p.ties {
-		if p.ties[i].g == g {
-			return &p.ties[i]
+	ties := p.ties()
+	for i := range ties {
+		if ties[i].g == g {
+			return &ties[i]
 		}
 	}
 	return nil
@@ -180,7 +224,6 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) *pair {
 		}
 		p = again(&n.step.out.parted)
 		p.id, p.compared, p.probe = id, n.step.now, n.step.now+n.jitter(n.cfg.KeepAlive, 0.25)
-		p.ties = p.first[:0]
 		p.alarm = n.alarms.add(sleeper{pair: p})
 		n.pairs.add(p)
 		n.relieve()
@@ -192,7 +235,7 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) *pair {
 		t.edges += edges
 		return p
 	}
-	p.ties = append(p.ties, tie{g: g, n: 1, edges: edges})
+	p.addTie(tie{g: g, n: 1, edges: edges})
 	return p
 }
 
@@ -201,10 +244,8 @@ func (n *Node) tie(id overlay.ID, g *group, digest uint64, edges int16) *pair {
 // a lazy link is one of several and watched less.
 func (n *Node) silence(p *pair) time.Duration {
 	wait := max(n.cfg.KeepAlive, time.Duration(len(n.pairs.all)-fewPairs)*pairShare)
-	for i := range p.ties {
-		if p.ties[i].near() {
-			return wait
-		}
+	if p.holds() {
+		return wait
 	}
 	return max(lazyPart*n.cfg.KeepAlive, wait)
 }
@@ -217,16 +258,17 @@ func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int16) {
 	}
 	n.touchPair(p)
 	p.digest ^= digest
-	for i := range p.ties {
-		if p.ties[i].g != g {
+	for i := range p.ties() {
+		t := &p.ties()[i]
+		if t.g != g {
 			continue
 		}
-		p.ties[i].edges -= edges
-		if p.ties[i].n--; p.ties[i].n == 0 {
-			p.ties = append(p.ties[:i], p.ties[i+1:]...)
+		t.edges -= edges
+		if t.n--; t.n == 0 {
+			p.dropTie(i)
 			p.forgetTell(g)
 		}
-		if len(p.ties) == 0 {
+		if len(p.ties()) == 0 {
 			n.pairs.drop(p)
 			n.step.pair = nil
 			n.roomAgain()
@@ -236,12 +278,51 @@ func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int16) {
 	panic("tree: an edge its pair does not count")
 }
 
+// toTell appends to gs the groups whose heads the neighbour is to be told.
+func (p *pair) toTell(gs []*group) []*group {
+	if p.tell == nil {
+		return gs
+	}
+	gs = append(gs, p.tell)
+	if p.more != nil {
+		gs = append(gs, p.more.tell...)
+	}
+	return gs
+}
+
+// mustTell adds a group to them; false if it was there.
+func (p *pair) mustTell(g *group) bool {
+	switch {
+	case p.tell == nil:
+		p.tell = g
+	case p.tell == g || p.more != nil && slices.Contains(p.more.tell, g):
+		return false
+	default:
+		p.extra().tell = append(p.more.tell, g)
+	}
+	return true
+}
+
 func (p *pair) forgetTell(g *group) {
-	for i := range p.tell {
-		if p.tell[i] == g {
-			p.tell = append(p.tell[:i], p.tell[i+1:]...)
-			return
-		}
+	var further []*group
+	if p.more != nil {
+		further = p.more.tell
+	}
+	switch i := slices.Index(further, g); {
+	case p.tell == g && len(further) > 0:
+		p.tell, p.more.tell = further[0], slices.Delete(further, 0, 1)
+	case p.tell == g:
+		p.tell = nil
+	case i >= 0:
+		p.more.tell = slices.Delete(further, i, i+1)
+	}
+}
+
+func (p *pair) allTold() {
+	p.tell = nil
+	if p.more != nil {
+		clear(p.more.tell)
+		p.more.tell = p.more.tell[:0]
 	}
 }
 

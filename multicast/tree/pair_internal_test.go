@@ -24,7 +24,7 @@ func TestPairOver(t *testing.T) {
 	if n.pair("") != nil || n.pair("a") != nil {
 		t.Error("a pair that waits to be used again is found")
 	}
-	if again := n.tie("b", g, 1, 0); again != first || n.pair("b") != again || again.over || again.digest != 1 || len(again.ties) != 1 {
+	if again := n.tie("b", g, 1, 0); again != first || n.pair("b") != again || again.over || again.digest != 1 || len(again.ties()) != 1 {
 		t.Errorf("the pair used again is %+v", again)
 	}
 }

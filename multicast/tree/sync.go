@@ -24,7 +24,7 @@ func (n *Node) onPong(from overlay.ID, m *Message) {
 			n.learnRTT(from, m.Self.At, n.rtt(from, p.asked))
 		}
 		p.asked = 0
-		for _, t := range p.ties {
+		for _, t := range p.ties() {
 			if t.g.place.parent == from {
 				n.measure(t.g)
 			}
@@ -63,15 +63,15 @@ func (n *Node) compare(from overlay.ID, m *Message) {
 		n.resendPaths(p)
 	}
 	if m.Type != Heads && m.Known != n.headDigest(p) {
-		for i := range p.ties {
-			p.ties[i].told = 0 // what was told may be lost
-			n.tell(from, p.ties[i].g)
+		for i := range p.ties() {
+			p.ties()[i].told = 0 // what was told may be lost
+			n.tell(from, p.ties()[i].g)
 		}
 	}
 }
 
 func (n *Node) resendPaths(p *pair) {
-	for _, t := range p.ties {
+	for _, t := range p.ties() {
 		if i := t.g.child(p.id); i >= 0 {
 			n.sendPath(t.g, &t.g.links.children[i], n.pathDown(t.g), n.standsDown(t.g))
 		}
@@ -81,7 +81,7 @@ func (n *Node) resendPaths(p *pair) {
 // pathDigest stands for the versions of all paths told between the two.
 func (n *Node) pathDigest(p *pair) uint64 {
 	var sum uint64
-	for _, t := range p.ties {
+	for _, t := range p.ties() {
 		if i := t.g.child(p.id); i >= 0 {
 			c := t.g.links.children[i]
 			sum ^= edgeDigest(t.g.id, c.edge^c.ver<<32, n.self)
@@ -97,7 +97,7 @@ func (n *Node) pathDigest(p *pair) uint64 {
 func (n *Node) headDigest(p *pair) uint64 {
 	var sum uint64
 	var b [24]byte
-	for _, t := range p.ties {
+	for _, t := range p.ties() {
 		for _, l := range t.g.lines {
 			if l.epoch == 0 {
 				continue
@@ -118,7 +118,7 @@ func (n *Node) headDigest(p *pair) uint64 {
 
 func (n *Node) edgesOf(p *pair) []Entry {
 	var es []Entry
-	for _, t := range p.ties {
+	for _, t := range p.ties() {
 		g := t.g
 		if i := g.child(p.id); i >= 0 {
 			es = append(es, Entry{Group: g.id, Edge: g.links.children[i].edge, Flags: AsParent})
