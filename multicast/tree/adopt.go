@@ -163,7 +163,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 	n.held++
 	n.tie(from, g, edgeDigest(g.id, m.Edge, n.self), 1)
 	ack := &Message{Type: Ack, Group: g.id, Edge: m.Edge, Ver: g.place.sent, Flags: n.pathFlags(g),
-		Turn: c.turn, Path: n.pathDown(g), Posts: n.standsDown(g), Heads: g.heads(), Peers: n.sample(g.links.lazy)}
+		Turn: c.turn, Path: n.pathDown(g), Posts: n.standsDown(g), Heads: g.heads(), Peers: n.sample(g)}
 	if s := g.links.swap; s != nil && s.by == from {
 		ack.Flags |= Confirm
 		if s.vacates() {

@@ -48,17 +48,6 @@ func (a *alarms) add(s sleeper) alarm {
 	return alarm(slot)
 }
 
-// tight makes room for one more, and few beyond it: a node has a dozen alarms or two for
-// hours, and a simulator a million nodes.
-func tight[T any](all []T) []T {
-	if len(all) < cap(all) {
-		return all
-	}
-	more := make([]T, len(all), len(all)+len(all)/8+4)
-	copy(more, all)
-	return more
-}
-
 // drop takes the alarm of an object that is no more.
 func (a *alarms) drop(al alarm) {
 	a.set(al, never)

@@ -132,8 +132,8 @@ func (n *Node) nextDoor(g *group, c *candidate) bool {
 		return false
 	}
 	known, sum := 0, time.Duration(0)
-	for _, id := range g.links.lazy {
-		if d, ok := n.router.RTT(id); ok {
+	for _, p := range g.links.lazy {
+		if d, ok := n.router.RTT(p.id); ok {
 			known++
 			sum += d / 2
 		}

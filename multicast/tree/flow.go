@@ -294,7 +294,7 @@ func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 	} else if p.parent != "" && !up {
 		n.tell(p.parent, g)
 	}
-	for _, p := range g.links.beside {
+	for _, p := range g.links.lazy {
 		n.tellPair(p, g)
 	}
 	n.tell(a.from, g)

@@ -146,7 +146,7 @@ func (g *group) glanceLists(m *Message) (sum uint64) {
 // heads go to, and whom a search knows.
 func (g *group) glanceOthers(m *Message) (sum uint64) {
 	if m.is(Probe) || m.is(Data) {
-		for _, p := range g.links.beside {
+		for _, p := range g.links.lazy {
 			sum += uint64(p.at.Err) + uint64(p.tellAt) + uint64(p.told)
 		}
 	}

@@ -77,8 +77,7 @@ type links struct {
 	children []child
 	shorts   []uint32 // of their IDs, to find one by
 	far      uint16   // the way down to the last leaf, as Standing.Far
-	lazy     []overlay.ID
-	beside   []*pair // the same links' pairs
+	lazy     []*pair
 	walkAt   time.Duration
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
@@ -111,7 +110,9 @@ func (g *group) child(id overlay.ID) int {
 	return -1
 }
 
-func (g *group) isLazy(id overlay.ID) bool { return slices.Contains(g.links.lazy, id) }
+func (g *group) isLazy(id overlay.ID) bool {
+	return slices.ContainsFunc(g.links.lazy, func(p *pair) bool { return p.id == id })
+}
 
 // near reports whether id is the parent or a child.
 func (g *group) near(id overlay.ID) bool {

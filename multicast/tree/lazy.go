@@ -12,11 +12,12 @@ import (
 // A walk of random steps through the tree finds them, so that a link seldom
 // shares this node's way to the top.
 
-// sample picks up to four at random.
-func (n *Node) sample(ids []overlay.ID) []overlay.ID {
-	ids = slices.Clone(ids)
+// sample picks up to four of them at random.
+func (n *Node) sample(g *group) []overlay.ID {
+	var room [neighboursUsual]overlay.ID
+	ids := g.beside(room[:0])
 	n.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	return ids[:min(len(ids), 4)]
+	return slices.Clone(ids[:min(len(ids), 4)])
 }
 
 // meet asks the members that a new parent named to be lazy links: a newcomer
@@ -89,7 +90,15 @@ func (g *group) neighbours(ids []overlay.ID) []overlay.ID {
 	for _, c := range g.links.children {
 		ids = append(ids, c.id)
 	}
-	return append(ids, g.links.lazy...)
+	return g.beside(ids)
+}
+
+// beside appends whom there are lazy links to.
+func (g *group) beside(ids []overlay.ID) []overlay.ID {
+	for _, p := range g.links.lazy {
+		ids = append(ids, p.id)
+	}
+	return ids
 }
 
 func (n *Node) onWalk(g *group, from overlay.ID, m *Message) {
@@ -124,7 +133,7 @@ func (n *Node) lazyMost() int { return 2 * n.cfg.Lazy }
 // or seeks another one.
 func (n *Node) makeLink(g *group) {
 	if l := g.links.lazy; len(l) >= n.lazyMost() {
-		n.dropLazy(g, l[n.rng.IntN(len(l))], true)
+		n.dropLazy(g, l[n.rng.IntN(len(l))].id, true)
 	}
 }
 
@@ -167,15 +176,15 @@ func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
 }
 
 func (n *Node) addLazy(g *group, id overlay.ID) {
-	g.links.lazy = append(g.links.lazy, id)
-	g.links.beside = append(g.links.beside, n.tie(id, g, lazyDigest(g.id), 0))
+	p := n.tie(id, g, lazyDigest(g.id), 0)
+	g.links.lazy = append(tight(g.links.lazy), p)
 	n.walkSoon(g)
 	n.tell(id, g)
 	n.tellForks(g, id)
 }
 
 func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
-	i := slices.Index(g.links.lazy, id)
+	i := slices.IndexFunc(g.links.lazy, func(p *pair) bool { return p.id == id })
 	if i < 0 {
 		return
 	}
@@ -183,7 +192,6 @@ func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
 		n.send(id, &Message{Type: Unlink, Group: g.id})
 	}
 	g.links.lazy = slices.Delete(g.links.lazy, i, i+1)
-	g.links.beside = slices.Delete(g.links.beside, i, i+1)
 	n.untie(id, g, lazyDigest(g.id), 0)
 	if g.member {
 		n.walkSoon(g)

@@ -187,7 +187,7 @@ func (n *Node) seekAmong(g *group, named []overlay.ID) {
 	g.tune.s = nil
 	s := seek{on: true, moving: true, among: true, sent: len(named) > 0, routed: true, looked: true, todo: slices.Clone(named)}
 	if !s.sent {
-		s.todo = slices.Concat([]overlay.ID{g.place.parent}, g.links.lazy, g.place.path)
+		s.todo = append(g.beside([]overlay.ID{g.place.parent}), g.place.path...)
 	}
 	g.seek = s
 	n.seekNext(g)

@@ -41,7 +41,7 @@ func (n *Node) leave(g *group) {
 	}
 	g.links.walkAt = 0
 	for len(g.links.lazy) > 0 {
-		n.dropLazy(g, g.links.lazy[0], true)
+		n.dropLazy(g, g.links.lazy[0].id, true)
 	}
 	n.dropIfIdle(g)
 }
@@ -58,7 +58,7 @@ func (n *Node) dropIfIdle(g *group) {
 	}
 	n.leaveParent(g)
 	for len(g.links.lazy) > 0 {
-		n.dropLazy(g, g.links.lazy[0], true)
+		n.dropLazy(g, g.links.lazy[0].id, true)
 	}
 	g.seek = seek{}
 	g.over = true
@@ -91,7 +91,7 @@ func (n *Node) close() {
 			n.cutChild(g, 0)
 		}
 		for len(g.links.lazy) > 0 {
-			n.dropLazy(g, g.links.lazy[0], true)
+			n.dropLazy(g, g.links.lazy[0].id, true)
 		}
 		n.leaveParent(g)
 		g.seek, g.place, g.lines, g.lease = seek{}, place{sent: g.place.sent}, nil, 0

@@ -64,7 +64,7 @@ func (n *Node) acquaint(g *group) {
 			near = near[:min(len(near), nearMost)]
 		}
 	}
-	g.tune.near = slices.Clone(near)
+	g.tune.near = append(make([]nearby, 0, nearMost), near...)
 }
 
 // nearer orders the nearest first.
@@ -152,7 +152,7 @@ func (n *Node) friend(g *group) (overlay.ID, bool) {
 // scouts are whom a search asks first: a lazy link, one of the nearest, or both.
 func (n *Node) scouts(g *group, ids []overlay.ID) []overlay.ID {
 	if l := g.links.lazy; len(l) > 0 && (len(g.tune.near) == 0 || n.rng.IntN(2) == 0) {
-		ids = append(ids, l[n.rng.IntN(len(l))])
+		ids = append(ids, l[n.rng.IntN(len(l))].id)
 	}
 	if id, ok := n.friend(g); ok && !slices.Contains(ids, id) {
 		ids = append(ids, id)
@@ -176,7 +176,7 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 			known = append(known, placed{id, there, there.RTT(asker.At), weight})
 		}
 	}
-	for _, p := range g.links.beside {
+	for _, p := range g.links.lazy {
 		add(p.id, &p.at, 0)
 	}
 	light := nearLight * uint64(max(asker.Weight, 1)) // a liar may say anything

@@ -172,8 +172,8 @@ func (n *Node) pair(id overlay.ID) *pair {
 
 func (ps *pairs) add(p *pair) {
 	i, _ := ps.place(p.id)
-	ps.shorts = slices.Insert(ps.shorts, i, short(p.id))
-	ps.all = slices.Insert(ps.all, i, p)
+	ps.shorts = slices.Insert(tight(ps.shorts), i, short(p.id))
+	ps.all = slices.Insert(tight(ps.all), i, p)
 }
 
 func (ps *pairs) drop(p *pair) {

@@ -169,7 +169,7 @@ func (n *Node) move(g *group) {
 	for i := len(g.place.path) - 2; i >= 0; i-- {
 		todo = append(todo, g.place.path[i])
 	}
-	n.seekParent(g, append(todo, g.links.lazy...), true)
+	n.seekParent(g, g.beside(todo), true)
 }
 
 func (n *Node) avoid(g *group, id overlay.ID) {

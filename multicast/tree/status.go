@@ -29,7 +29,7 @@ func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
 		Attached: g.place.attached,
 		Apart:    g.apart,
 		Parent:   g.place.parent,
-		Lazy:     slices.Clone(g.links.lazy),
+		Lazy:     g.beside(nil),
 		Path:     slices.Clone(g.place.path),
 		Heads:    g.heads(),
 		Heard:    g.heard(),

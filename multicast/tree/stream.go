@@ -71,6 +71,6 @@ func (n *Node) silent(g *group, l *line) {
 	if s.asks < silentAsks {
 		s.at = n.step.now + s.silence()
 	}
-	some := n.sample(g.links.lazy)
+	some := n.sample(g)
 	n.askHeads(g, some[:min(len(some), 2)], 0)
 }
