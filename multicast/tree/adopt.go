@@ -148,7 +148,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 		n.cutChild(g, i)
 	}
 	n.dropLazy(g, from, true)
-	g.links.filled(m)
+	g.links.taken(m)
 	g.place.sent++
 	c := child{id: from, edge: m.Edge, ver: g.place.sent, since: n.step.now, rtt: m.RTT}
 	if d, ok := n.router.RTT(from); ok && c.rtt == 0 {
@@ -234,6 +234,9 @@ func (n *Node) cutChild(g *group, i int) {
 	c := g.links.children[i]
 	g.links.children = slices.Delete(g.links.children, i, i+1)
 	g.links.shorts = slices.Delete(g.links.shorts, i, i+1)
+	if len(g.links.children) == 0 {
+		g.links.children, g.links.shorts = nil, nil // most have none for the rest of their lives
+	}
 	n.held--
 	n.untie(c.id, g, edgeDigest(g.id, c.edge, n.self), 1)
 	n.outOfSwap(g, c.id)

@@ -32,14 +32,15 @@ type awaiting struct {
 // mayWait reports whether a joiner whose coming changes the sum of delays by so much may
 // wait: fewer do, or it serves the tree better than one of them.
 func (l *links) mayWait(change float64) bool {
-	return len(l.awaiting) < awaitMost || change < l.awaiting[len(l.awaiting)-1].change
+	waiting := l.awaiting()
+	return len(waiting) < awaitMost || change < waiting[len(waiting)-1].change
 }
 
 // await lets a joiner wait, in the place of the worst if need be.
 func (n *Node) await(g *group, from overlay.ID, m *Message, change float64) bool {
-	l := &g.links
+	l := g.links.filled()
 	l.awaiting = slices.DeleteFunc(l.awaiting, func(a awaiting) bool { return a.from == from })
-	if !l.mayWait(change) {
+	if !g.links.mayWait(change) {
 		return false
 	}
 	at := slices.IndexFunc(l.awaiting, func(a awaiting) bool { return change < a.change })
@@ -57,7 +58,7 @@ func (n *Node) await(g *group, from overlay.ID, m *Message, change float64) bool
 // admit lets those that wait come, the best first, until another swap is under way.
 // Whose time is over goes.
 func (n *Node) admit(g *group) {
-	l := &g.links
+	l := g.links.filled()
 	l.awaiting = slices.DeleteFunc(l.awaiting, func(a awaiting) bool {
 		over := a.until <= n.step.now
 		if over {
@@ -65,9 +66,12 @@ func (n *Node) admit(g *group) {
 		}
 		return over
 	})
-	for l.swap == nil && len(l.awaiting) > 0 {
+	for g.links.swap == nil && len(l.awaiting) > 0 {
 		a := l.awaiting[0]
 		l.awaiting = slices.Delete(l.awaiting, 0, 1)
 		n.onJoin(a.from, &a.join)
+	}
+	if len(l.awaiting) == 0 {
+		l.awaiting = nil // long ones, and nobody waits for hours
 	}
 }

@@ -43,7 +43,7 @@ func (n *Node) regret(g *group, from overlay.ID, m *Message) {
 	if n.spare() == 0 || n.room(g) > 0 || s == nil || s.Weight == 0 || !s.At.Known() || m.Flags&Detached != 0 {
 		return
 	}
-	l := &g.links
+	l := g.links.filled()
 	l.wants = slices.DeleteFunc(l.wants, func(o want) bool { return o.id == from || n.step.now-o.when > wantFor })
 	w := want{id: from, own: *s, when: n.step.now}
 	if w.gain = w.by(n.delay(g), n.at.Coord); w.gain <= 0 {
@@ -73,13 +73,13 @@ func (w *want) by(delay time.Duration, there Coord) float64 {
 // demand is what those who asked in vain would gain by the room of a newcomer next door,
 // less one place for the child that goes.
 func (n *Node) demand(g *group, b *bargain) float64 {
-	if !b.moving || b.self.Room < 2 || len(g.links.wants) == 0 || !n.handy(g, b) {
+	if !b.moving || b.self.Room < 2 || g.links.full == nil || len(g.links.full.wants) == 0 || !n.handy(g, b) {
 		return 0
 	}
 	var room [wantMost]float64
 	gains := room[:0]
-	for i := range g.links.wants {
-		w := &g.links.wants[i]
+	for i := range g.links.full.wants {
+		w := &g.links.full.wants[i]
 		if d := w.by(b.now, b.self.At); w.id != b.from && d > 0 && n.step.now-w.when <= wantFor {
 			gains = append(gains, d)
 		}

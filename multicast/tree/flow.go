@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -249,7 +250,7 @@ func (n *Node) credit(g *group, a arrival) {
 		p.blame = 0
 	case a.via == multicast.ViaLazy && g.child(a.from) < 0:
 		n.expect(p.parent, 0)
-		if p.blame++; p.blame >= blameLimit && !g.seek.on {
+		if p.blame = min(p.blame+1, math.MaxInt16-1); p.blame >= blameLimit && !g.seek.on {
 			p.blame = 0
 			n.move(g)
 		}

@@ -31,7 +31,7 @@ type forks struct {
 // known reports whether the source is proved to have forked its line in the stamp's
 // epoch, or in a later one.
 func (f *forks) known(s multicast.Stamp) bool {
-	return slices.ContainsFunc(f.proofs, func(p *multicast.Event) bool {
+	return f != nil && slices.ContainsFunc(f.proofs, func(p *multicast.Event) bool {
 		return p.Stamp.Source == s.Source && p.Stamp.Epoch >= s.Epoch
 	})
 }
@@ -153,7 +153,10 @@ func (n *Node) convict(from overlay.ID, proof *multicast.Event) {
 	switch {
 	case g == nil || g.forks.known(proof.Stamp):
 		return
-	case !g.forks.pay(n.step.now):
+	case g.forks == nil:
+		g.forks = &forks{}
+	}
+	if !g.forks.pay(n.step.now) {
 		n.count.ForksFull++
 		return
 	}
@@ -168,6 +171,9 @@ func (n *Node) convict(from overlay.ID, proof *multicast.Event) {
 
 // tellForks tells a new neighbour what is proved.
 func (n *Node) tellForks(g *group, id overlay.ID) {
+	if g.forks == nil {
+		return
+	}
 	for _, p := range g.forks.proofs {
 		n.sendFork(g, id, p)
 	}
@@ -191,5 +197,5 @@ func (r *recovery) asks(a arrival) int {
 	if a.via != multicast.ViaParent && a.via != multicast.ViaLazy {
 		return 0
 	}
-	return max(r.total, r.claimTry, 1)
+	return int(max(r.total, r.claimTry, 1))
 }

@@ -16,20 +16,21 @@ type group struct {
 	fresh  bool // joined without a cursor and adopted by nobody since: lines met now are old
 	touch  bool
 	over   bool          // this node serves it no more
+	far    uint16        // the way down to the last leaf, as Standing.Far
 	lease  time.Duration // until when the group is kept for nobody; 0: it is not
 	alarm  alarm
+	moves  uint32 // how often heads had moved
 	lines  []*line
-	latest []multicast.Stamp // their heads as told last,
-	told   []Entry           // and in a list of one entry
-	moves  uint32            // how often heads had moved by then
+	latest []multicast.Stamp // their heads by then, as told last,
+	told   *[1]Entry         // and in a list of one entry; nil: never
 	tune   tune
 	duty   duty
 	place  place
 	links  links
 	seek   seek
-	avoid  avoided
+	avoid  *avoided // nil: nobody
 	buffer buffer
-	forks  forks
+	forks  *forks // nil: none was proved
 	key    overlay.Key
 }
 
@@ -44,17 +45,17 @@ type place struct {
 	sent     uint64 // of the last path sent to children
 	top      bool   // nobody is above, and that is confirmed
 	attached bool   // the way up ends at a confirmed top
+	turn     uint8  // how many the parent sends to before
+	blame    int16  // items in a row that came around it
+	lasted   uint16 // the longest way of all, as Standing.Far, that children were told last,
 	path     []overlay.ID
 	stands   []Standing
 	rtt      time.Duration // to the parent
-	turn     uint8         // how many it sends to before
-	told     Standing      // what the parent was told last
-	passed   time.Duration // the delay that children were told last
+	told     load          // what the parent was told last
+	passed   time.Duration // the delay that children were told last,
 	sized    uint32        // the size of the tree,
-	heft     uint32        // how many nodes are here and below,
-	lasted   uint16        // and the longest way of all, as Standing.Far
-	lastAt   time.Duration // when the top told that
-	blame    int32         // items in a row that came around the parent
+	heft     uint32        // and how many nodes are here and below
+	lastAt   time.Duration // when the top told the longest way
 	loadAt   time.Duration // when the parent is told again
 	since    time.Duration
 }
@@ -63,10 +64,10 @@ type place struct {
 // overlay's routes end. It is the top of the tree too, unless a publisher is.
 type duty struct {
 	root    bool
+	lost    uint8         // how often a tree below was let go of
 	until   time.Duration // of a root below a publisher: until when it was told so; 0: for good
 	check   time.Duration // top, publisher: when to look around again
 	pause   time.Duration // and the pause after that
-	lost    uint8         // how often a tree below was let go of
 	aside   overlay.ID    // the top, if it is large enough to do without this root: joiners are sent there
 	claimed time.Duration // when this node, a publisher, claimed the top last
 	heeded  time.Duration // when another's claim was heeded last
@@ -76,15 +77,35 @@ type duty struct {
 type links struct {
 	children []child
 	shorts   []uint32 // of their IDs, to find one by
-	far      uint16   // the way down to the last leaf, as Standing.Far
 	lazy     []*pair
 	walkAt   time.Duration
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
-	swap     *swap         // nil: none is under way
-	awaiting []awaiting    // who waits for its end, the best first
-	wants    []want        // who asked in vain while this node was full
+	swap     *swap // nil: none is under way
+	full     *full // nil: this node never was
+}
+
+// full is what a node looks after that has no room, as few have.
+type full struct {
+	awaiting []awaiting    // who waits for the end of the swap, the best first
+	wants    []want        // who asked in vain
 	kept     time.Duration // until then a place is kept for who was sent to it
+}
+
+// filled returns what it looks after, made if need be.
+func (l *links) filled() *full {
+	if l.full == nil {
+		l.full = &full{}
+	}
+	return l.full
+}
+
+// awaiting are those that wait for the end of the swap.
+func (l *links) awaiting() []awaiting {
+	if l.full == nil {
+		return nil
+	}
+	return l.full.awaiting
 }
 
 type child struct {
@@ -211,11 +232,12 @@ func (g *group) when() time.Duration {
 	if g.links.swap != nil {
 		at = min(at, g.links.swap.until)
 	}
-	for i := range g.links.awaiting {
+	waiting := g.links.awaiting()
+	for i := range waiting {
 		if g.links.swap == nil {
 			return 0
 		}
-		at = min(at, g.links.awaiting[i].until)
+		at = min(at, waiting[i].until)
 	}
 	if g.tune.y != nil {
 		at = min(at, g.tune.y.until)

@@ -87,10 +87,10 @@ func (n *Node) tellHeads(p *pair) {
 
 // entry is a list of one entry with heads of the group. All who are told the same share it.
 func (g *group) entry(heads []multicast.Stamp) []Entry {
-	if len(g.told) == 0 || len(g.told[0].Heads) != len(heads) || &g.told[0].Heads[0] != &heads[0] {
-		g.told = []Entry{{Group: g.id, Heads: heads}}
+	if g.told == nil || len(g.told[0].Heads) != len(heads) || &g.told[0].Heads[0] != &heads[0] {
+		g.told = &[1]Entry{{Group: g.id, Heads: heads}}
 	}
-	return g.told
+	return g.told[:]
 }
 
 // news lists the heads of a group that moved since the neighbour was told them, or all:

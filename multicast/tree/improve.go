@@ -53,12 +53,11 @@ type tune struct {
 	slow  uint8         // searches in a row that found nothing: see pace
 	vain  uint8         // searches from this place that found nothing
 	star  bool          // none is planned: the tree was a star
+	met   bool          // the overlay's connections were looked through for the nearest
 	s     *search       // the one under way
 	y     *yield        // what the parent asked; nil: nothing
 	asked asked         // whom the latest searches asked
-
-	near []nearby // the nearest members heard of
-	met  bool     // the overlay's connections were looked through for them
+	near  []nearby      // the nearest members heard of
 }
 
 // tuned plans the next search after a move, or after one that found nothing.

@@ -24,18 +24,18 @@ func wanted(ack *Message) Flags {
 // keepPlace keeps the place of a child that has left, if it says that it is wanted.
 func (n *Node) keepPlace(g *group, m *Message) {
 	if m.Type == Leave && m.Flags&Confirm != 0 {
-		g.links.kept = n.step.now + keepFor
+		g.links.filled().kept = n.step.now + keepFor
 	}
 }
 
 // keeps reports whether the last place is kept from a joiner.
 func (n *Node) keeps(g *group, m *Message) bool {
-	return m.Flags&Better != 0 && n.step.now < g.links.kept && n.room(g) <= 1
+	return m.Flags&Better != 0 && g.links.full != nil && n.step.now < g.links.full.kept && n.room(g) <= 1
 }
 
-// filled ends that once somebody has come who was sent.
-func (l *links) filled(m *Message) {
-	if m.Flags&(Better|Detached) == 0 {
-		l.kept = 0
+// taken ends that once somebody has come who was sent.
+func (l *links) taken(m *Message) {
+	if m.Flags&(Better|Detached) == 0 && l.full != nil {
+		l.full.kept = 0
 	}
 }

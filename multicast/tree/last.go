@@ -45,7 +45,7 @@ func (g *group) longest() uint16 {
 	switch {
 	case g.size() < lastFrom:
 	case g.place.top:
-		return g.links.far
+		return g.far
 	case len(g.place.stands) > 0:
 		return g.place.stands[0].Far
 	}
@@ -70,7 +70,7 @@ func (n *Node) lastMoved(g *group) bool {
 // heavy to look for one.
 func (n *Node) last(g *group) bool {
 	worst, delay := far(g.longest()), n.delay(g)
-	if worst == 0 || delay+far(g.links.far) < worst-worst/lastPart || g.weight() > lastMost && !n.late(g, lastBy) {
+	if worst == 0 || delay+far(g.far) < worst-worst/lastPart || g.weight() > lastMost && !n.late(g, lastBy) {
 		return false
 	}
 	top := n.topAt(g)

@@ -96,7 +96,7 @@ func (n *Node) close() {
 		n.leaveParent(g)
 		g.seek, g.place, g.lines, g.lease = seek{}, place{sent: g.place.sent}, nil, 0
 		g.tune, g.duty = tune{}, duty{}
-		g.links.walkAt, g.links.swap, g.links.awaiting = 0, nil, nil
+		g.links.walkAt, g.links.swap, g.links.full = 0, nil, nil
 	}
 	n.closed = true
 }

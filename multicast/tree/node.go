@@ -22,7 +22,7 @@ type Node struct {
 	rng     *rand.Rand
 	edges   uint64 // last edge number given
 	held    int    // children over all groups
-	member  int    // groups it is a member of
+	member  int32  // groups it is a member of
 	closed  bool
 	tells   time.Duration // when neighbours are told heads next
 	cfg     Config
@@ -138,7 +138,7 @@ func (n *Node) wakeGroup(g *group) {
 	if s := g.links.swap; s != nil && s.until <= now {
 		n.swapDue(g)
 	}
-	if len(g.links.awaiting) > 0 {
+	if len(g.links.awaiting()) > 0 {
 		n.admit(g)
 	}
 	if y := g.tune.y; y != nil && y.until <= now {

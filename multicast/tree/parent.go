@@ -173,11 +173,11 @@ func (n *Node) move(g *group) {
 }
 
 func (n *Node) avoid(g *group, id overlay.ID) {
-	g.avoid.id, g.avoid.until = id, n.step.now+avoidFor
+	g.avoid = &avoided{id, n.step.now + avoidFor}
 }
 
 func (n *Node) avoids(g *group, id overlay.ID) bool {
-	return g.avoid.id == id && n.step.now < g.avoid.until
+	return g.avoid != nil && g.avoid.id == id && n.step.now < g.avoid.until
 }
 
 // avoided is a parent that kept its link alive and forwarded nothing.

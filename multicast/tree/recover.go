@@ -15,16 +15,16 @@ type recovery struct {
 	at      time.Duration // next move about the gap; 0: none planned
 	claimAt time.Duration // 0: no claim
 
-	asked overlay.ID
-	tries int
-	round int
-	total int    // nodes asked since the gap was found
-	upto  uint64 // the head when they had all been asked once
-	told  uint64 // up to where the application knows what is missing
+	asked    overlay.ID
+	tries    int32
+	round    int32
+	total    int32 // nodes asked since the gap was found
+	claimTry int32
+	upto     uint64 // the head when they had all been asked once
+	told     uint64 // up to where the application knows what is missing
 
-	claim    multicast.Stamp
-	by       overlay.ID
-	claimTry int
+	claim multicast.Stamp
+	by    overlay.ID
 }
 
 func (r *recovery) when() time.Duration { return min(orNever(r.at), orNever(r.claimAt)) }
@@ -76,7 +76,7 @@ func (n *Node) recover(g *group, l *line) {
 	_, _, more := l.lack(to+1, l.high)
 	sources := n.sources(g)
 	switch {
-	case r.tries < len(sources):
+	case int(r.tries) < len(sources):
 		r.asked = sources[r.tries]
 		r.tries++
 		r.total++

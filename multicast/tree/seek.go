@@ -22,14 +22,14 @@ type seek struct {
 	sent    bool // the parent asked it to make room
 	pressed bool // the same, at any price
 	among   bool // only neighbours are asked for a place
+	round   int32
 	target  overlay.ID
 	edge    uint64
 	asked   time.Duration // when the target was
-	told    Standing      // and what it was told
+	told    load          // and what it was told
 	at      time.Duration // answer due, or next round
 	todo    []overlay.ID
 	tried   []overlay.ID
-	round   int
 }
 
 // seekParent starts a search with the candidates given.
@@ -113,7 +113,7 @@ func (n *Node) ask(g *group, id overlay.ID) {
 
 func (n *Node) sendJoin(g *group) {
 	own := n.standing(g)
-	g.seek.told = own
+	g.seek.told = own.load()
 	m := &Message{Type: Join, Group: g.id, Edge: g.seek.edge, Ver: uint64(g.seek.round), Heads: g.cursor(), Self: &own}
 	if !g.seek.moving {
 		m.Flags |= Detached

@@ -32,7 +32,7 @@ const fewChildren = 20
 
 // standing is this node's own.
 func (n *Node) standing(g *group) Standing {
-	return Standing{Delay: n.delay(g), Weight: g.weight(), Height: g.height(), Room: n.room(g), Far: g.links.far, At: n.at.Coord}
+	return Standing{Delay: n.delay(g), Weight: g.weight(), Height: g.height(), Room: n.room(g), Far: g.far, At: n.at.Coord}
 }
 
 // way is what the hop between this node and one at a place takes: half of the round trip
@@ -62,7 +62,7 @@ func (n *Node) allChildren() int {
 	if n.cfg.AllChildren > 0 {
 		return n.cfg.AllChildren
 	}
-	return fewChildren + 2*n.member
+	return fewChildren + 2*int(n.member)
 }
 
 // fairChildren is how many of them it takes for no more than a better delay. Whoever
@@ -71,7 +71,7 @@ func (n *Node) fairChildren() int {
 	if n.cfg.AllChildren > 0 {
 		return n.cfg.AllChildren
 	}
-	return max(n.cfg.Children, n.member+n.member/2)
+	return max(n.cfg.Children, int(n.member+n.member/2))
 }
 
 func (n *Node) room(g *group) uint8 {
@@ -134,24 +134,33 @@ const (
 // reckon plans to tell the parent what changed below. The top tells all, if it is worth it.
 func (n *Node) reckon(g *group) {
 	p := &g.place
-	g.links.far = n.farthest(g)
+	g.far = n.farthest(g)
 	n.takeTurns(g)
 	if p.top && n.worthTelling(g) {
 		n.announce(g)
 	}
 	w, told, wait := g.weight(), p.told, loadWait
-	if outgrown(w, told.Weight) {
+	if outgrown(w, told.weight) {
 		wait = growthWait
 	}
 	if p.parent == "" || p.loadAt != 0 && (wait == loadWait || p.loadAt <= n.step.now+2*growthWait) {
 		return
 	}
-	if diff(w, told.Weight) > told.Weight/loadPart || g.height() != told.Height || (n.room(g) == 0) != (told.Room == 0) ||
-		diff(uint32(g.links.far), uint32(told.Far)) > uint32(told.Far)/farPart+farLeast {
+	if diff(w, told.weight) > told.weight/loadPart || g.height() != told.height || (n.room(g) == 0) != (told.room == 0) ||
+		diff(uint32(g.far), uint32(told.far)) > uint32(told.far)/farPart+farLeast {
 		p.loadAt = n.step.now + n.jitter(wait, 0.25)
 		n.touch(g)
 	}
 }
+
+// load is what a parent is told of a node that may be worth telling again.
+type load struct {
+	weight       uint32
+	far          uint16
+	height, room uint8
+}
+
+func (s *Standing) load() load { return load{s.Weight, s.Far, s.Height, s.Room} }
 
 func diff(a, b uint32) uint32 { return max(a, b) - min(a, b) }
 
@@ -163,7 +172,7 @@ func (n *Node) tellLoad(g *group) {
 		return
 	}
 	m := n.load(g)
-	p.told = *m.Self
+	p.told = m.Self.load()
 	n.send(p.parent, &m)
 }
 
