@@ -70,7 +70,7 @@ func (n *Net[M]) Close(id overlay.ID) {
 		return
 	}
 	for _, l := range n.die(i, Closed) {
-		at := max(n.own.now+n.delay(i, l.peer, 1<<63), l.last+1)
+		at := max(n.own.now+n.delay(i, l.peer, 1<<63), l.next())
 		if n.nodes[l.peer].side != n.nodes[i].side {
 			at = n.own.now + n.cfg.Detect
 		}
@@ -87,7 +87,7 @@ func (n *Net[M]) die(i int32, how What) []link {
 	nd.host, nd.died = nil, n.own.now
 	open := nd.links[:0]
 	for _, l := range nd.links {
-		if l.life != dialling && n.nodes[l.peer].alive {
+		if l.life() != dialling && n.nodes[l.peer].alive {
 			open = append(open, l)
 		}
 	}
@@ -153,8 +153,8 @@ func (n *Net[M]) noticeCut() {
 			continue
 		}
 		for _, l := range n.nodes[i].links {
-			if l.life != dialling && n.cutLongAgo(a, l.peer) {
-				n.push(n.own.now, n.goneEvent(a, l.peer, l.life))
+			if l.life() != dialling && n.cutLongAgo(a, l.peer) {
+				n.push(n.own.now, n.goneEvent(a, l.peer, l.life()))
 			}
 		}
 		for _, p := range n.nodes[i].table.peers {

@@ -2,74 +2,15 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/feedtree/feedtree/overlay"
 )
 
-// A link is one node's end of a connection. The other end exists too, unless
-// that node is down, was restarted, or the link is being dialled in vain.
-type link struct {
-	last time.Duration // when the last message sent on it arrives
-	peer int32
-	life uint32 // of the peer that is connected; dialling: nobody is
-}
-
-const dialling = 0 // lives count from one
-
-const (
-	linksUsual = 64 // connections that there is room for at once
-	linksNear  = 8  // how far from where its number says one is sought first
-)
-
-// linkAt is where i's end of a connection is, or is to be. Peers are from everywhere: one
-// stands about where its number says, and what is looked at there is near by in memory.
-func (n *Net[M]) linkAt(i, peer int32) (int, bool) {
-	links := n.nodes[i].links
-	guess := n.guess(i, peer)
-	from, to := max(guess-linksNear, 0), min(guess+linksNear, len(links))
-	if from > 0 && links[from-1].peer >= peer {
-		from, to = 0, from
-	} else if to < len(links) && links[to].peer <= peer {
-		from, to = to, len(links)
-	}
-	at, found := slices.BinarySearchFunc(links[from:to], peer, func(l link, p int32) int { return int(l.peer) - int(p) })
-	return from + at, found
-}
-
-// guess is about where a peer stands among i's connections, if it does.
-func (n *Net[M]) guess(i, peer int32) int {
-	return len(n.nodes[i].links) * int(peer) / len(n.nodes)
-}
-
-// setLink makes i's end of a connection what it is to be.
-func (n *Net[M]) setLink(i int32, l link) int {
-	at, found := n.linkAt(i, l.peer)
-	if found {
-		l.last = max(l.last, n.nodes[i].links[at].last)
-		n.nodes[i].links[at] = l
-		return at
-	}
-	if links := n.nodes[i].links; len(links) == cap(links) {
-		more := make([]link, len(links), max(len(links)+len(links)/2, linksUsual))
-		copy(more, links)
-		n.nodes[i].links = more
-	}
-	n.nodes[i].links = slices.Insert(n.nodes[i].links, at, l)
-	return at
-}
-
-func (n *Net[M]) dropLink(i, peer int32) {
-	if at, found := n.linkAt(i, peer); found {
-		n.nodes[i].links = slices.Delete(n.nodes[i].links, at, at+1)
-	}
-}
-
 // connected reports whether i takes the peer for connected.
 func (n *Net[M]) connected(i, peer int32) bool {
 	if at, found := n.linkAt(i, peer); found {
-		return n.nodes[i].links[at].life != dialling
+		return n.nodes[i].links[at].life() != dialling
 	}
 	return n.holds(i, peer)
 }
@@ -115,17 +56,17 @@ func (n *Net[M]) sendOn(a, b int32, m load[M]) {
 	}
 	l := &n.nodes[a].links[at]
 	var wait time.Duration
-	if l.life != dialling {
+	if l.life() != dialling {
 		wait = n.uplink(a, m.size)
 	}
 	switch {
-	case l.life != dialling && l.life == n.nodes[b].life && n.reach(a, b):
-		e := event[M]{op: opMessage, from: a, to: b, life: l.life, mate: n.nodes[a].life, kind: m.kind, size: m.size, left: by.now + wait, msg: m.msg}
+	case l.life() != dialling && l.life() == n.nodes[b].life && n.reach(a, b):
+		e := event[M]{op: opMessage, from: a, to: b, life: l.life(), mate: n.nodes[a].life, kind: m.kind, size: m.size, left: by.now + wait, msg: m.msg}
 		n.transmit(&e, l)
 		return
-	case l.life != dialling && n.reach(a, b):
+	case l.life() != dialling && n.reach(a, b):
 		// The peer was restarted and knows nothing of the connection: it says so.
-		n.push(by.now+n.rtt(a, b), n.goneEvent(a, b, l.life))
+		n.push(by.now+n.rtt(a, b), n.goneEvent(a, b, l.life()))
 	}
 	n.lose(by, &event[M]{from: a, to: b, kind: m.kind, size: m.size, msg: m.msg})
 }
@@ -150,19 +91,18 @@ func (n *Net[M]) connect(a, b int32) int {
 		return n.connectInVain(a, b, believed)
 	}
 	by := n.laneOf(a)
-	l := link{peer: b, life: n.nodes[b].life, last: by.now + n.delay(a, b, 1<<63)}
-	e := event[M]{op: opOpen, from: a, to: b, life: l.life, mate: n.nodes[a].life}
-	n.post(by, l.last, opened|mix(n.pos[a], n.pos[b])>>2, &e)
-	l.last--
+	life, next := n.nodes[b].life, by.now+n.delay(a, b, 1<<63)
+	e := event[M]{op: opOpen, from: a, to: b, life: life, mate: n.nodes[a].life}
+	n.post(by, next, opened|mix(n.pos[a], n.pos[b])>>2, &e)
 	if !believed {
 		by.counts.Dials++
-		l.last += n.rtt(a, b) + 1
+		next += n.rtt(a, b) + 1
 		if n.nodes[b].hidden {
-			l.last += 2 * n.rtt(a, b)
+			next += 2 * n.rtt(a, b)
 		}
 	}
 	n.insert(a, b)
-	return n.setLink(a, l)
+	return n.setLink(a, linkTo(b, life, next))
 }
 
 // openEnd makes the other end of a connection, once word of it comes. If who was
@@ -174,7 +114,7 @@ func (n *Net[M]) openEnd(e *event[M]) {
 		return // a's end is gone, or a cut will be noticed
 	}
 	if to.alive && to.life == e.life {
-		n.setLink(b, link{peer: a, life: e.mate})
+		n.setLink(b, linkTo(a, e.mate, 0))
 		n.insert(b, a)
 		return
 	}
@@ -200,17 +140,17 @@ func (n *Net[M]) connectInVain(a, b int32, believed bool) int {
 		life, at := n.nodes[b].life, n.noticed(a, b)
 		n.push(at, n.goneEvent(a, b, life))
 		if n.nodes[b].alive { // behind a cut, which may heal in time: b has its end too
-			n.setLink(b, link{peer: a, life: n.nodes[a].life})
+			n.setLink(b, linkTo(a, n.nodes[a].life, 0))
 			n.push(at, n.goneEvent(b, a, n.nodes[a].life))
 		}
-		return n.setLink(a, link{peer: b, life: life})
+		return n.setLink(a, linkTo(b, life, 0))
 	}
 	by := n.laneOf(a)
 	by.counts.Dials++
 	e := n.alone(opDial, a)
 	e.from = b
 	n.push(by.now+n.cfg.Dial, e)
-	return n.setLink(a, link{peer: b, life: dialling})
+	return n.setLink(a, linkTo(b, dialling, 0))
 }
 
 // noticed is when a notices that b, which it cannot reach, is not there.
@@ -243,15 +183,16 @@ func (n *Net[M]) transmit(e *event[M], l *link) {
 	if f.Reorder > 0 && unit(n.draw(a)) < f.Reorder {
 		at += span(n.draw(a), f.By)
 	} else {
-		at = max(at, l.last+1)
-		l.last = at
+		at = max(at, l.next())
+		l.after(at)
 	}
 	n.post(by, at, n.draw(a)|drawn, e)
 	if f.Duplicate > 0 && unit(n.draw(a)) < f.Duplicate {
 		by.counts.Duplicated++
 		e.msg = n.cfg.Clone(e.msg)
-		l.last = max(l.last, at) + 1
-		n.post(by, l.last, n.draw(a)|drawn, e)
+		at = max(l.next(), at+1)
+		l.after(at)
+		n.post(by, at, n.draw(a)|drawn, e)
 	}
 }
 
@@ -279,7 +220,7 @@ func (n *Net[M]) receive(e *event[M]) {
 // gone tells a node that a connection is lost, if it still is.
 func (n *Net[M]) gone(e *event[M]) {
 	at, found := n.linkAt(e.to, e.from)
-	if !found || n.nodes[e.to].links[at].life != e.mate {
+	if !found || n.nodes[e.to].links[at].life() != e.mate {
 		return
 	}
 	if n.reach(e.to, e.from) && n.nodes[e.from].life == e.mate {
@@ -292,7 +233,7 @@ func (n *Net[M]) gone(e *event[M]) {
 
 func (n *Net[M]) dialFailed(e *event[M]) {
 	at, found := n.linkAt(e.to, e.from)
-	if !found || n.nodes[e.to].links[at].life != dialling {
+	if !found || n.nodes[e.to].links[at].life() != dialling {
 		return
 	}
 	n.dropLink(e.to, e.from)
