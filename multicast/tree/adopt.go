@@ -79,11 +79,11 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		return 0
 	case n.turnsAway(g, from, m):
 		return Full
-	case len(g.links.children) >= n.cfg.Children-n.spare() || n.held >= n.allChildren():
+	case len(g.links.children) >= n.cfg.Children-n.spare() || int(n.held) >= n.allChildren():
 		return Full
 	case n.keeps(g, m):
 		return Full
-	case m.Flags&Better != 0 && n.held >= n.fairChildren():
+	case m.Flags&Better != 0 && int(n.held) >= n.fairChildren():
 		return Full // it has a place; this node has work enough
 	}
 	return 0

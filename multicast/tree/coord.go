@@ -56,7 +56,7 @@ const (
 type position struct {
 	Coord
 	seen [samples]sample
-	n    int // measured so far
+	n    int32 // measured so far
 }
 
 type sample struct {

@@ -92,7 +92,7 @@ func (n *Node) mayDisplace(g *group, from overlay.ID, m *Message) bool {
 		return false
 	case g.links.swap != nil && g.links.swap.stage == resting:
 		return false
-	case g.links.swap == nil && (len(g.links.children) >= n.cfg.Children || n.held >= n.allChildren()):
+	case g.links.swap == nil && (len(g.links.children) >= n.cfg.Children || int(n.held) >= n.allChildren()):
 		return false
 	case own == nil || own.Weight == 0 || m.RTT == 0 && !own.At.Known():
 		return false
@@ -189,7 +189,7 @@ func (n *Node) conclude(g *group) {
 	switch {
 	case n.closed || !g.place.attached:
 		why = Busy
-	case why == Full && s.victim != "" && !n.cfg.Sparing && len(g.links.children) < n.cfg.Children && n.held < n.allChildren():
+	case why == Full && s.victim != "" && !n.cfg.Sparing && len(g.links.children) < n.cfg.Children && int(n.held) < n.allChildren():
 		s.stage, s.until = coming, n.step.now+n.cfg.Patience
 		n.adopt(g, from, m)
 		return

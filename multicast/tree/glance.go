@@ -33,7 +33,7 @@ func (n *Node) Glance(stage int, from overlay.ID, m *Message) (sum uint64) {
 }
 
 func (n *Node) glance() uint64 {
-	return uint64(len(n.order)+len(n.pairs.shorts)+len(n.alarms.slots)+n.held) + uint64(n.cfg.KeepAlive) + uint64(n.at.Err)
+	return uint64(len(n.order)+len(n.pairs.shorts)+len(n.alarms.slots)+int(n.held)) + uint64(n.cfg.KeepAlive) + uint64(n.at.Err)
 }
 
 // glanceLists reads the lists that are the node's own, one place of each cache line.

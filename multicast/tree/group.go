@@ -79,10 +79,9 @@ type links struct {
 	shorts   []uint32 // of their IDs, to find one by
 	lazy     []*pair
 	walkAt   time.Duration
-	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 	pause    time.Duration
 	swap     *swap // nil: none is under way
-	full     *full // nil: this node never was
+	full     *full // nil: this node never was that
 }
 
 // full is what a node looks after that has no room, as few have.
@@ -90,6 +89,7 @@ type full struct {
 	awaiting []awaiting    // who waits for the end of the swap, the best first
 	wants    []want        // who asked in vain
 	kept     time.Duration // until then a place is kept for who was sent to it
+	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 }
 
 // filled returns what it looks after, made if need be.
@@ -98,6 +98,14 @@ func (l *links) filled() *full {
 		l.full = &full{}
 	}
 	return l.full
+}
+
+// shedAt is when the children that are left are cut, 0 if they are not.
+func (l *links) shedAt() time.Duration {
+	if l.full == nil {
+		return 0
+	}
+	return l.full.shedAt
 }
 
 // awaiting are those that wait for the end of the swap.
@@ -221,7 +229,7 @@ func (g *group) idle(now time.Duration) bool {
 
 // when is the earliest time at which the group wants to be woken.
 func (g *group) when() time.Duration {
-	at := min(orNever(g.seek.at), orNever(g.links.walkAt), orNever(g.links.shedAt), orNever(g.lease), orNever(g.duty.check),
+	at := min(orNever(g.seek.at), orNever(g.links.walkAt), orNever(g.links.shedAt()), orNever(g.lease), orNever(g.duty.check),
 		orNever(g.tune.at), orNever(g.place.loadAt))
 	for _, l := range g.lines {
 		at = min(at, l.recovery.when(), orNever(l.beatAt), orNever(l.stream.at))

@@ -44,7 +44,7 @@ const (
 	namedPart    = 4  // of those that a parent names to all, so many times fewer may ask
 	offerPeers   = 8
 	poolMost     = 96
-	poolUsual    = 40
+	poolUsual    = 43 // which fill what Go hands out for so many
 )
 
 // tune is a group's search for a better parent.

@@ -20,15 +20,15 @@ type Node struct {
 	router  overlay.Router
 	self    overlay.ID
 	rng     *rand.Rand
-	edges   uint64 // last edge number given
-	held    int    // children over all groups
-	member  int32  // groups it is a member of
-	closed  bool
+	edges   uint64        // last edge number given
+	held    int32         // children over all groups
+	member  int32         // groups it is a member of
 	tells   time.Duration // when neighbours are told heads next
 	cfg     Config
 	search  budget
 	letting *letting // nil: there is nobody to let go of
 	at      position
+	closed  bool
 	count   Counters
 }
 
@@ -144,7 +144,7 @@ func (n *Node) wakeGroup(g *group) {
 	if y := g.tune.y; y != nil && y.until <= now {
 		n.sayPlaces(g)
 	}
-	if due(g.links.shedAt, now) {
+	if due(g.links.shedAt(), now) {
 		n.shed(g)
 	}
 	if due(g.links.walkAt, now) {

@@ -20,7 +20,7 @@ func (n *Node) sparing(on bool) {
 	n.cfg.Sparing = on
 	for _, g := range n.order {
 		n.touch(g)
-		g.links.shedAt = 0
+		g.links.filled().shedAt = 0
 		if on && len(g.links.children) > 0 {
 			n.sendAway(g)
 		}
@@ -42,12 +42,12 @@ func (n *Node) sendAway(g *group) {
 			n.dismiss(g, i, Moved, heir)
 		}
 	}
-	g.links.shedAt = n.step.now + 2*n.cfg.Patience
+	g.links.filled().shedAt = n.step.now + 2*n.cfg.Patience
 }
 
 // shed cuts the children that did not find another parent by themselves.
 func (n *Node) shed(g *group) {
-	g.links.shedAt = 0
+	g.links.filled().shedAt = 0
 	for len(g.links.children) > 0 {
 		c := g.links.children[0]
 		others := n.lightest(g, c.id)

@@ -78,8 +78,8 @@ func (n *Node) room(g *group) uint8 {
 	if n.cfg.Leaf || n.cfg.Sparing {
 		return 0
 	}
-	left := n.fairChildren() - n.held
-	if left <= 0 && n.held < n.allChildren() {
+	left := n.fairChildren() - int(n.held)
+	if left <= 0 && int(n.held) < n.allChildren() {
 		left = 1 // for who has no place at all
 	}
 	free := min(n.cfg.Children-n.spare()-len(g.links.children), left)
