@@ -170,7 +170,7 @@ func (h *host) Receive(now time.Duration, from overlay.ID, m *tree.Message) {
 	}
 	h.step(now, tree.Input{Kind: tree.Receive, From: from, Msg: m})
 	if h.world.reuses {
-		h.lane.out.Spent = append(h.lane.out.Spent, m)
+		h.lane.out.Spend(m)
 	}
 }
 
@@ -273,13 +273,19 @@ func (h *host) deliver(now time.Duration, d multicast.Delivery) {
 		return
 	}
 	if h.world.cfg.Lean {
-		r.ahead = slices.DeleteFunc(append(r.ahead, s), func(s multicast.Stamp) bool { return r.whole(s) && !r.told(s) })
+		r.ahead = slices.DeleteFunc(r.ahead, r.done)
+		if !r.done(s) {
+			r.ahead = append(r.ahead, s)
+		}
 	}
 	if !h.world.cfg.Lean {
 		r.recent = keep(r.recent, d.Event, h.world.cfg.Recent)
 	}
 	h.lane.next = append(h.lane.next, tree.Input{Kind: tree.Stored, Group: d.Event.Group, Stamp: s})
 }
+
+// done reports whether the cursor says all there is to say of an event.
+func (r *Record) done(s multicast.Stamp) bool { return r.whole(s) && !r.told(s) }
 
 func keep(kept []multicast.Event, e multicast.Event, most int) []multicast.Event {
 	if len(kept) >= most {

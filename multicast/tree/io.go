@@ -54,9 +54,7 @@ type Outbox struct {
 	Kept       []multicast.Event // events to hold durably under a lease, this node being near the root
 	Notices    []Notice
 
-	// Spent are messages that nobody will read any more, for the caller to put back
-	// if it knows. They are used again, and so are the lists of those that are offers
-	// and what probes and offers say of their senders.
+	// Spent are messages to be used again: see Spend.
 	Spent []*Message
 
 	groups []*group // touched by the step at hand
@@ -68,16 +66,18 @@ type Outbox struct {
 	selves   []*Standing // and what those and probes said of their senders
 }
 
-// message returns one to be written over.
-func (o *Outbox) message() *Message {
-	m := again(&o.Spent)
+// Spend takes a message that nobody will read any more, if the caller knows of one. It is
+// used again, and so are the lists of one that is an offer and what probes and offers say of
+// their senders. Many wait for that where many were once on their way: they hold nothing.
+func (o *Outbox) Spend(m *Message) {
 	if m.reusesLists() && cap(m.Peers) > 0 && len(o.named) < usedAgain {
 		o.named = append(o.named, named{m.Peers[:0], m.Posts[:0]})
 	}
 	if m.reusesSelf() && len(o.selves) < usedAgain {
 		o.selves = append(o.selves, m.Self)
 	}
-	return m
+	*m = Message{}
+	o.Spent = append(o.Spent, m)
 }
 
 // Of these messages nobody keeps what they point to.

@@ -244,7 +244,7 @@ func (n *Node) send(to overlay.ID, m *Message) {
 		panic("tree: message to self")
 	}
 	o := n.step.out
-	own := o.message()
+	own := again(&o.Spent)
 	*own = *m
 	o.Sends = append(o.Sends, Send{To: to, Msg: own})
 }
