@@ -42,7 +42,7 @@ func (l *link) after(last time.Duration) { *l = linkTo(l.peer, l.life(), last+1)
 
 const (
 	linksUsual = 64 // connections that there is room for at once,
-	linksMore  = 32 // and for so many more when there are as many: lists of such lengths fill what they take
+	linksMore  = 32 // and for so many more, or a quarter, when there are as many: lists of such lengths fill what they take
 	linksNear  = 8  // how far from where its number says one is sought first
 )
 
@@ -74,7 +74,7 @@ func (n *Net[M]) setLink(i int32, l link) int {
 		return at
 	}
 	if links := n.nodes[i].links; len(links) == cap(links) {
-		more := make([]link, len(links), max(len(links)+linksMore, linksUsual))
+		more := make([]link, len(links), max(len(links)+max(len(links)/4, linksMore), linksUsual))
 		copy(more, links)
 		n.nodes[i].links = more
 	}
