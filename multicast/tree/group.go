@@ -200,7 +200,7 @@ func (g *group) movedSince(moves uint32) (hs []multicast.Stamp) {
 func (g *group) heard() (claims []multicast.Stamp) {
 	for _, l := range g.lines {
 		if l.recovery.claimAt != 0 {
-			claims = append(claims, l.recovery.claim)
+			claims = append(claims, *l.recovery.claim)
 		}
 	}
 	return claims

@@ -44,7 +44,7 @@ const (
 	namedPart    = 4  // of those that a parent names to all, so many times fewer may ask
 	offerPeers   = 8
 	poolMost     = 96
-	poolUsual    = 43 // which fill what Go hands out for so many
+	poolUsual    = 44 // which fill what Go hands out for so many
 )
 
 // tune is a group's search for a better parent.
@@ -192,7 +192,7 @@ func (n *Node) startSearch(g *group) {
 	for i := range g.place.path[:len(g.place.path)-1] {
 		at := g.place.stands[i]
 		at.Weight = burden(g.place.stands, i, g.weight())
-		s.add(candidate{id: g.place.path[i], stand: at, depth: i, turn: n.likelyTurn(&at, g.weight())})
+		s.add(candidate{id: g.place.path[i], stand: at, depth: uint16(i), turn: n.likelyTurn(&at, g.weight())})
 	}
 	var room [4]overlay.ID
 	n.probe(g, append(n.scouts(g, room[:0]), n.forebear(g)...))
@@ -289,7 +289,7 @@ func (n *Node) moveUp(g *group) {
 	cs := room[:0]
 	for i := range s.pool {
 		c := &s.pool[i]
-		if c.open && c.id != g.place.parent && n.through(c) < limit && c.depth+1+int(g.height()) <= most {
+		if c.open && c.id != g.place.parent && n.through(c) < limit && int(c.depth)+1+int(g.height()) <= most {
 			cs = append(cs, c)
 		}
 	}

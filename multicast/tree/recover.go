@@ -23,7 +23,7 @@ type recovery struct {
 	upto     uint64 // the head when they had all been asked once
 	told     uint64 // up to where the application knows what is missing
 
-	claim multicast.Stamp
+	claim *multicast.Stamp // in a list that is never modified
 	by    overlay.ID
 }
 
@@ -153,7 +153,7 @@ func (n *Node) missing(g *group, l *line, from, to uint64) {
 // looked into after wait: the payload may be on its way.
 func (n *Node) learn(g *group, from overlay.ID, heads []multicast.Stamp, wait time.Duration) {
 	n.touch(g)
-	for _, h := range heads {
+	for i, h := range heads {
 		l := g.line(h.Source)
 		if l == nil {
 			if h.Epoch == 0 || !n.roomForLine(g) {
@@ -167,7 +167,7 @@ func (n *Node) learn(g *group, from overlay.ID, heads []multicast.Stamp, wait ti
 			continue
 		}
 		n.doubt(g, l, from, h)
-		if !n.ahead(l, h) || l.recovery.claimAt != 0 && h.Compare(l.recovery.claim) <= 0 {
+		if !n.ahead(l, h) || l.recovery.claimAt != 0 && h.Compare(*l.recovery.claim) <= 0 {
 			continue
 		}
 		r := &l.recovery
@@ -178,7 +178,7 @@ func (n *Node) learn(g *group, from overlay.ID, heads []multicast.Stamp, wait ti
 		if r.claimAt != 0 {
 			at = min(at, r.claimAt)
 		}
-		r.claim, r.by, r.claimAt, r.claimTry = h, from, at, 0
+		r.claim, r.by, r.claimAt, r.claimTry = &heads[i], from, at, 0
 	}
 	n.pair(from).hears(g, heads)
 }
@@ -190,11 +190,13 @@ func (n *Node) ahead(l *line, h multicast.Stamp) bool {
 	return h.Seq > l.high || h.Seq == l.high && h.Beat > l.lastBeat()
 }
 
+func (r *recovery) unclaimed() { r.claimAt, r.claim, r.by = 0, nil, "" }
+
 // pullClaim asks the node that claims to have more for it.
 func (n *Node) pullClaim(g *group, l *line) {
 	r := &l.recovery
-	if !n.ahead(l, r.claim) || r.claimTry >= 3 {
-		r.claimAt = 0
+	if !n.ahead(l, *r.claim) || r.claimTry >= 3 {
+		r.unclaimed()
 		return
 	}
 	r.claimTry++
@@ -275,7 +277,7 @@ func (n *Node) turnDown(l *line, id overlay.ID) bool {
 		return true
 	}
 	if r.claimAt != 0 && r.by == id {
-		r.claimAt = 0
+		r.unclaimed()
 		return true
 	}
 	return false

@@ -31,12 +31,12 @@ type probe struct {
 type candidate struct {
 	id    overlay.ID
 	stand Standing
-	depth int
 	rtt   time.Duration // measured; 0: only estimated
-	turn  uint8         // as told, or to be expected
-	open  bool          // it said that it would be the parent
-	lost  bool          // the coin fell against it
-	named bool          // as a child by its parent: all who asked that one know it
+	depth uint16
+	turn  uint8 // as told, or to be expected
+	open  bool  // it said that it would be the parent
+	lost  bool  // the coin fell against it
+	named bool  // as a child by its parent: all who asked that one know it
 
 	rumour bool // somebody who is not its parent told how many are below it, and no place
 }
@@ -192,16 +192,16 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 	if m.Flags&Detached != 0 || len(stands) != len(m.Path) || n.loops(m.Path) || g.child(from) >= 0 {
 		return
 	}
-	n.hear(g, candidate{id: from, stand: *m.Self, depth: len(m.Path), rtt: rtt, turn: m.Turn, open: m.Flags&Better != 0})
+	n.hear(g, candidate{id: from, stand: *m.Self, depth: uint16(len(m.Path)), rtt: rtt, turn: m.Turn, open: m.Flags&Better != 0})
 	for i, id := range m.Path {
 		at := stands[i]
 		at.Weight = burden(stands, i, m.Self.Weight)
-		n.hear(g, candidate{id: id, stand: at, depth: i})
+		n.hear(g, candidate{id: id, stand: at, depth: uint16(i)})
 	}
 	for i, id := range m.Peers {
 		if id != n.self {
 			at := peerStand(m, i)
-			n.hear(g, candidate{id: id, stand: at, depth: len(m.Path) + 1, named: true, rumour: at.rumour()})
+			n.hear(g, candidate{id: id, stand: at, depth: uint16(len(m.Path) + 1), named: true, rumour: at.rumour()})
 		}
 	}
 }
@@ -237,7 +237,7 @@ func (n *Node) promising(g *group) []overlay.ID {
 	for i := range s.pool {
 		c := &s.pool[i]
 		pays := !c.lost && c.rtt == 0 && c.id != g.place.parent && n.through(c) < limit &&
-			c.depth+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0 && !g.tune.asked.has(c.id) && !n.tooMany(c.id)
+			int(c.depth)+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0 && !g.tune.asked.has(c.id) && !n.tooMany(c.id)
 		if pays {
 			if c.lost = n.rng.Float64() >= n.odds(g, c); !c.lost {
 				cs = append(cs, c)
@@ -260,7 +260,7 @@ func (n *Node) promising(g *group) []overlay.ID {
 // children to all who ask it, many times as many as are below any of them: fewer of those
 // may ask.
 func (n *Node) odds(g *group, c *candidate) float64 {
-	chance := n.coin(g, c.stand, c.depth)
+	chance := n.coin(g, c.stand, int(c.depth))
 	if chance < doorMost {
 		chance = max(chance, n.doorOdds(g, c))
 	}
