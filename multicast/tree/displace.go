@@ -75,7 +75,9 @@ func (n *Node) displace(g *group, from overlay.ID, m *Message) (takes, waits boo
 		return true, false
 	}
 	s.until = n.step.now + askWait
-	for _, v := range vs[:min(len(vs), askMost)] {
+	vs = vs[:min(len(vs), askMost)]
+	s.asked = make([]overlay.ID, 0, len(vs))
+	for _, v := range vs {
 		s.asked = append(s.asked, v.id)
 		p := n.places(g, &b, v.child)
 		n.send(v.id, &Message{Type: Drop, Flags: Confirm, Group: g.id, Edge: v.edge, Reason: Moved, Peers: p.to, Posts: p.posts})

@@ -95,6 +95,7 @@ func (g *group) neighbours(ids []overlay.ID) []overlay.ID {
 
 // beside appends whom there are lazy links to.
 func (g *group) beside(ids []overlay.ID) []overlay.ID {
+	ids = slices.Grow(ids, len(g.links.lazy))
 	for _, p := range g.links.lazy {
 		ids = append(ids, p.id)
 	}

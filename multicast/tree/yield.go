@@ -43,7 +43,9 @@ func (n *Node) weighPlaces(g *group, m *Message) {
 	n.touch(g)
 	y := &yield{edge: m.Edge, to: m.Peers, posts: m.Posts, until: n.step.now + askWait/2}
 	g.tune.y = y
-	for i, id := range m.Peers[:min(len(m.Peers), placesMost)] {
+	asked := m.Peers[:min(len(m.Peers), placesMost)]
+	y.out, y.found = make([]probe, 0, len(asked)), make([]spot, 0, len(asked))
+	for i, id := range asked {
 		if m.Posts[i].Room == 0 || id == n.self || id == "" || id == g.place.parent || g.child(id) >= 0 && i > 0 {
 			continue
 		}
@@ -97,7 +99,8 @@ func (n *Node) sayPlaces(g *group) {
 	slices.SortStableFunc(y.found, func(a, b spot) int { return cmp.Compare(a.delay, b.delay) })
 	m := n.load(g)
 	m.Flags = Confirm
-	if !g.seek.on {
+	if !g.seek.on && len(y.found) > 0 {
+		m.Peers, m.Posts = make([]overlay.ID, 0, len(y.found)), make([]Standing, 0, len(y.found))
 		for _, f := range y.found {
 			m.Peers, m.Posts = append(m.Peers, f.id), append(m.Posts, Standing{Delay: f.delay})
 		}
