@@ -80,7 +80,9 @@ func TestAWriterRestsOnlyInAStream(t *testing.T) {
 		{0, end}, {10 * time.Second, end}, {restFor - 1, wait}, {100 * time.Millisecond, wait}, {restFor, end}, {10 * time.Second, end},
 	} {
 		now = now.Add(x.pause)
-		ls.tire(now, restFor)
+		if l := ls.byPeer["p"]; l != nil {
+			l.tire(now)
+		}
 		l, start, err := ls.push("p", parcel{[]byte("x")})
 		if err != nil {
 			t.Fatal(err)

@@ -126,11 +126,22 @@ func (n *Node) Connected() []overlay.ID {
 	return all
 }
 
-// accompanied reports whether there is any of them.
+// accompanied reports whether there is any of them. Who was there last is asked for first:
+// mostly that one still is.
 func (n *Node) accompanied() bool {
-	return slices.ContainsFunc(n.host.Network().Peers(), func(p peer.ID) bool {
+	beside := func(p peer.ID) bool {
 		return n.host.Network().Connectedness(p) == network.Connected && n.member(p)
-	})
+	}
+	if last := n.companion.Load(); last != nil && beside(*last) {
+		return true
+	}
+	for _, p := range n.host.Network().Peers() {
+		if beside(p) {
+			n.companion.Store(&p)
+			return true
+		}
+	}
+	return false
 }
 
 // pursue keeps a bootstrap peer connected, for ever: two halves of a network that

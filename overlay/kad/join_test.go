@@ -367,3 +367,30 @@ func TestCloseWhileACallbackBlocks(t *testing.T) {
 	}
 	close(in.block)
 }
+
+// Who was found last may go: then the others are asked for.
+func TestCompany(t *testing.T) {
+	n, _ := start(t, Config{})
+	if n.accompanied() {
+		t.Fatal("in company from the start")
+	}
+	others := map[peer.ID]*Node{}
+	for range 2 {
+		other, _ := start(t, Config{})
+		others[other.host.ID()] = other
+		if err := n.Connect(t.Context(), other.Addrs()[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for left := len(others); left > 0; left-- {
+		if !n.accompanied() {
+			t.Fatalf("%d are connected, and none is found", left)
+		}
+		last := *n.companion.Load()
+		others[last].Close()
+		eventually(t, "it is gone", func() bool { return n.host.Network().Connectedness(last) != network.Connected })
+	}
+	if n.accompanied() {
+		t.Error("in the company of one who is gone")
+	}
+}

@@ -70,6 +70,13 @@ func (l *link) dismiss() {
 	}
 }
 
+// tire ends the writer if it has rested for long.
+func (l *link) tire(now time.Time) {
+	if l.rests && now.Sub(l.used) >= restFor {
+		l.dismiss()
+	}
+}
+
 // write writes what is queued, on the link's stream. There is a stream for as long as the
 // link is in use, and a writer while something is written every second.
 func (n *Node) write(l *link, wake <-chan struct{}) {

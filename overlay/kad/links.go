@@ -188,33 +188,6 @@ func (ls *links) finish(l *link, now time.Time) next {
 	return wait
 }
 
-// tire ends the writers that have rested for a while.
-func (ls *links) tire(now time.Time, while time.Duration) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	for _, l := range ls.byPeer {
-		if l.rests && now.Sub(l.used) >= while {
-			l.dismiss()
-		}
-	}
-}
-
-// idle takes the outbound streams of links that nobody keeps and that nothing was
-// written to for a while.
-func (ls *links) idle(now time.Time, while time.Duration) (streams []network.Stream) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	for _, l := range ls.byPeer {
-		if l.out == nil || l.wake != nil || ls.kept[l.peer] || now.Sub(l.used) < while {
-			continue
-		}
-		streams = append(streams, l.out)
-		l.out = nil
-		ls.tidy(l)
-	}
-	return streams
-}
-
 // retired reports whether s is no longer the link's outbound stream.
 func (ls *links) retired(l *link, s network.Stream) bool {
 	ls.mu.Lock()

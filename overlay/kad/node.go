@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	dht "github.com/libp2p/go-libp2p-kad-dht"
@@ -51,6 +52,8 @@ type Node struct {
 	woken   alarm // rings when waiting makes no sense any more
 	count   counters
 	meter   *meter
+
+	companion atomic.Pointer[peer.ID] // the one found connected last
 	life
 }
 

@@ -73,46 +73,65 @@ func (p *pulse) left(conn network.Conn, now time.Time) (left time.Duration, wait
 	return left, true
 }
 
+// waits reports whether a sign is waited for.
+func (p *pulse) waits() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting
+}
+
 // look goes over the links and returns when the next of them may have been silent for
-// too long, within a second. Where it is this node that is late, the signs of life may
+// too long, within tendEvery. Where it is this node that is late, the signs of life may
 // still be unread.
 func (n *Node) look(now time.Time, late bool) (again time.Time) {
 	again = now.Add(tendEvery)
-	for _, w := range n.links.open() {
+	waiting, idle := n.links.survey(now, n.set.Idle)
+	for _, w := range waiting {
 		if late {
 			w.link.pulse.excuse(now)
 			continue
 		}
-		switch left, waiting := w.link.pulse.left(w.conn, now); {
-		case !waiting:
+		switch left, waits := w.link.pulse.left(w.conn, now); {
+		case !waits:
 		case left <= 0:
 			n.doubt(w.link.peer, 0)
 		case again.After(now.Add(left)):
 			again = now.Add(left)
 		}
 	}
-	n.links.tire(now, restFor)
-	for _, s := range n.links.idle(now, n.set.Idle) {
+	for _, s := range idle {
 		n.count.inc(linksIdle)
 		endStream(s)
 	}
 	return again
 }
 
-// written is a link that is being written to, and its connection.
+// written is a link that was written to, and its connection.
 type written struct {
 	link *link
 	conn network.Conn
 }
 
-// open lists the links that are being written to.
-func (ls *links) open() (to []written) {
+// survey goes over all links once, as a quiet node does little else. It lists those whose
+// neighbour has yet to show that it lives, ends the writers that have rested for long, and
+// takes the outbound streams of links that nobody keeps and that nothing was written to for
+// a while.
+func (ls *links) survey(now time.Time, while time.Duration) (waiting []written, idle []network.Stream) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, l := range ls.byPeer {
-		if l.out != nil {
-			to = append(to, written{l, l.out.Conn()})
+		if l.out == nil {
+			continue
+		}
+		if l.pulse.waits() {
+			waiting = append(waiting, written{l, l.out.Conn()})
+		}
+		l.tire(now)
+		if l.wake == nil && !ls.kept[l.peer] && now.Sub(l.used) >= while {
+			idle = append(idle, l.out)
+			l.out = nil
+			ls.tidy(l)
 		}
 	}
-	return to
+	return waiting, idle
 }

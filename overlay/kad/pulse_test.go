@@ -39,8 +39,12 @@ func TestLinksAreLookedAtWhenTheirWaitEnds(t *testing.T) {
 	if err := a.Send(b.Self(), []byte("frame")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the link is open", func() bool { return len(a.links.open()) == 1 })
-	p := &a.links.open()[0].link.pulse
+	var waiting []written
+	eventually(t, "the link is waited for", func() bool {
+		waiting, _ = a.links.survey(time.Now(), time.Hour)
+		return len(waiting) == 1
+	})
+	p := &waiting[0].link.pulse
 	for _, x := range []struct {
 		waits bool
 		since time.Duration // it has waited
@@ -55,6 +59,9 @@ func TestLinksAreLookedAtWhenTheirWaitEnds(t *testing.T) {
 		p.mu.Lock()
 		p.waiting, p.signs, p.since = x.waits, p.heard.Load(), now.Add(-x.since)
 		p.mu.Unlock()
+		if waiting, _ := a.links.survey(now, time.Hour); (len(waiting) == 1) != x.waits {
+			t.Errorf("waits: %v, and %d links are listed", x.waits, len(waiting))
+		}
 		if again := a.look(now, false).Sub(now); again != x.again {
 			t.Errorf("waits: %v, for %v: looked at again after %v, want %v", x.waits, x.since, again, x.again)
 		}
