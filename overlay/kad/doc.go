@@ -63,10 +63,10 @@
 //
 // # Coming back
 //
-// Every second the node looks at the clocks, at the interfaces and at whether
-// anybody is connected. After a sleep, on another network or with everybody lost it
-// pings every connection, starts mDNS anew, and calls bootstrap peers and those met
-// before at once, instead of after up to a minute.
+// Every two seconds the node looks at the clocks and at whether anybody is connected, and
+// every six at the interfaces. After a sleep, on another network or with everybody lost it
+// pings every connection, starts mDNS anew, and calls bootstrap peers and those met before
+// at once, instead of after up to a minute.
 //
 // # Networks
 //

@@ -239,7 +239,7 @@ func (m *meter) limited() bool {
 func (m *meter) fresh(now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return now.Sub(m.looked) < tendEvery
+	return now.Sub(m.looked) < time.Second
 }
 
 func (m *meter) limit(most uint64) {

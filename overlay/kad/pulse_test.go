@@ -28,7 +28,7 @@ func TestWhoIsLateBlamesNobody(t *testing.T) {
 	}
 }
 
-// A link is looked at when its wait ends, and not only with all else once a second.
+// A link is looked at when its wait ends, and not only with all else.
 func TestLinksAreLookedAtWhenTheirWaitEnds(t *testing.T) {
 	c := Config{Listen: []string{"/ip4/127.0.0.1/tcp/0"}}
 	a, _ := start(t, c)
@@ -65,5 +65,12 @@ func TestLinksAreLookedAtWhenTheirWaitEnds(t *testing.T) {
 		if again := a.look(now, false).Sub(now); again != x.again {
 			t.Errorf("waits: %v, for %v: looked at again after %v, want %v", x.waits, x.since, again, x.again)
 		}
+	}
+}
+
+// A wait for a sign that begins right after a look is seen by the next one before it ends.
+func TestEveryWaitIsSeenBeforeItEnds(t *testing.T) {
+	if tendEvery > silenceQUIC {
+		t.Errorf("links are looked at every %v, and a neighbour may be silent for %v", tendEvery, silenceQUIC)
 	}
 }

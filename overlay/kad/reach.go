@@ -215,5 +215,5 @@ func (n *Node) readMeter() {
 }
 
 // LimitUpload sets how many bytes the node may send in an hour; 0 is as many as it
-// takes. It holds within a second.
+// takes. It holds within two seconds.
 func (n *Node) LimitUpload(most uint64) { n.meter.limit(most) }

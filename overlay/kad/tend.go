@@ -2,14 +2,15 @@ package kad
 
 import "time"
 
-// What a node does by the clock it does at one time, once a second: an idle node is to
-// leave the machine asleep. It asks the system for its addresses, and reads its connections
-// where nothing limits what it may send, every so many times: that costs more than all the
-// rest.
+// What a node does by the clock it does at one time, every two seconds: an idle node is to
+// leave the machine asleep. That is as long as a neighbour may be silent at least, so that
+// each wait for a sign is seen before it ends. It asks the system for its addresses, and
+// reads its connections where nothing limits what it may send, every so many times: that
+// costs more than all the rest.
 const (
-	tendEvery  = time.Second
-	addrsEvery = 5
-	meterEvery = 15
+	tendEvery  = silenceQUIC
+	addrsEvery = 3
+	meterEvery = 8
 )
 
 // tend goes on for as long as the node lives. In between it looks at its links where one
