@@ -21,7 +21,11 @@ func (n *Node) tell(id overlay.ID, g *group) {
 
 func (n *Node) tellPair(p *pair, g *group) {
 	n.touchPair(p)
-	if p.mustTell(g) {
+	switch {
+	case p.mustTell(g):
+		n.planTell(p, g)
+	case p.again && !p.rare && p.tellsOnly(g) && !p.tied(g).near() && g.streams(n.step.now):
+		p.tellAt = 0 // planned before the stream was known for one
 		n.planTell(p, g)
 	}
 	if p.again && p.tellAt-tellWith <= n.step.now {
@@ -36,7 +40,7 @@ func (n *Node) planTell(p *pair, g *group) {
 	at := n.tells
 	if p.told != 0 {
 		if again := p.told + n.pauseTo(p, g); again > at {
-			at, p.again = again+tellWith, true
+			at, p.again, p.rare = again+tellWith, true, g.streams(n.step.now)
 		}
 	}
 	if p.tellAt == 0 || at < p.tellAt {

@@ -24,6 +24,7 @@ type pair struct {
 	alarm    alarm
 	pings    uint8
 	again    bool // it was told a moment ago, and may wait for the next event
+	rare     bool // and longer, for it is told of a stream
 	touch    bool
 	over     bool   // nothing is left in common
 	one      [1]tie // most pairs share one group
@@ -301,6 +302,11 @@ func (p *pair) mustTell(g *group) bool {
 		p.extra().tell = append(p.more.tell, g)
 	}
 	return true
+}
+
+// tellsOnly reports whether a group is the only one of them.
+func (p *pair) tellsOnly(g *group) bool {
+	return p.tell == g && (p.more == nil || len(p.more.tell) == 0)
 }
 
 func (p *pair) forgetTell(g *group) {

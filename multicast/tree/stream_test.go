@@ -86,6 +86,27 @@ func TestSilenceOfAStreamIsAskedAbout(t *testing.T) {
 	}
 }
 
+// That a line is a stream is known after ten events. What lazy links were to be told by then
+// waits as long as if it had been known.
+func TestAStreamIsToldSeldomFromItsBeginning(t *testing.T) {
+	s, seq, told := streaming(t), uint64(0), map[overlay.ID]int{}
+	for range 55 {
+		seq++
+		s.push("parent", event(seq))
+		s.among(100 * time.Millisecond)
+		for _, send := range s.out.Sends {
+			if send.Msg.Type == tree.Heads {
+				told[send.To]++
+			}
+		}
+	}
+	for i := range 5 {
+		if id := overlay.ID(fmt.Sprint("member ", i)); told[id] != 1 {
+			t.Errorf("%s was told %d times within the first five seconds of a stream, want once", id, told[id])
+		}
+	}
+}
+
 // Some items at once are no stream: a member that catches up, or a feed with three new items.
 func TestAFewItemsAreNoStream(t *testing.T) {
 	s, seq := streaming(t), uint64(0)
