@@ -41,49 +41,72 @@ func (l link) next() time.Duration {
 func (l *link) after(last time.Duration) { *l = linkTo(l.peer, l.life(), last+1) }
 
 const (
-	linksUsual = 64 // connections that there is room for at once,
-	linksMore  = 32 // and for so many more, or a quarter, when there are as many: lists of such lengths fill what they take
-	linksNear  = 8  // how far from where its number says one is sought first
+	linksUsual = 64   // connections that there is room for at once,
+	linksMore  = 32   // and for so many more, or a quarter, when there are as many: lists of such lengths fill what they take
+	linksNear  = 8    // how far from where its number says one is sought first
+	linksMost  = 4096 // in one list; those of a node that has more lie in pages
+	pageMost   = 512
 )
 
-// linkAt is where i's end of a connection is, or is to be. Peers are from everywhere: one
-// stands about where its number says, and what is looked at there is near by in memory.
-func (n *Net[M]) linkAt(i, peer int32) (int, bool) {
-	links := n.nodes[i].links
+// listOf is the list in which i's end of a connection is, or is to be.
+func (n *Net[M]) listOf(i, peer int32) *[]link {
+	nd := &n.nodes[i]
+	if nd.pages == nil {
+		return &nd.links
+	}
+	return &nd.pages[nd.pages.of(peer)]
+}
+
+// linkAt is where that is in the list. Peers are from everywhere: in the only list of a node
+// one stands about where its number says, and what is looked at there is near by in memory.
+func (n *Net[M]) linkAt(i, peer int32) (list *[]link, at int, found bool) {
+	list = n.listOf(i, peer)
+	links := *list
 	guess := n.guess(i, peer)
-	from, to := max(guess-linksNear, 0), min(guess+linksNear, len(links))
+	from, to := max(min(guess-linksNear, len(links)), 0), min(guess+linksNear, len(links))
 	if from > 0 && links[from-1].peer >= peer {
 		from, to = 0, from
 	} else if to < len(links) && links[to].peer <= peer {
 		from, to = to, len(links)
 	}
-	at, found := slices.BinarySearchFunc(links[from:to], peer, func(l link, p int32) int { return int(l.peer) - int(p) })
-	return from + at, found
+	at, found = slices.BinarySearchFunc(links[from:to], peer, func(l link, p int32) int { return int(l.peer) - int(p) })
+	return list, from + at, found
 }
 
-// guess is about where a peer stands among i's connections, if it does.
+// guess is about where a peer stands in i's list, if it does.
 func (n *Net[M]) guess(i, peer int32) int {
 	return len(n.nodes[i].links) * int(peer) / len(n.nodes)
 }
 
-// setLink makes i's end of a connection what it is to be.
-func (n *Net[M]) setLink(i int32, l link) int {
-	at, found := n.linkAt(i, l.peer)
-	if found {
-		n.nodes[i].links[at] = linkTo(l.peer, l.life(), max(l.next(), n.nodes[i].links[at].next()))
-		return at
+// linkOf is i's end of a connection, nil if there is none. It stays where it is until another
+// is made or dropped.
+func (n *Net[M]) linkOf(i, peer int32) *link {
+	if list, at, found := n.linkAt(i, peer); found {
+		return &(*list)[at]
 	}
-	if links := n.nodes[i].links; len(links) == cap(links) {
+	return nil
+}
+
+// setLink makes i's end of a connection what it is to be.
+func (n *Net[M]) setLink(i int32, l link) *link {
+	if own := n.linkOf(i, l.peer); own != nil {
+		*own = linkTo(l.peer, l.life(), max(l.next(), own.next()))
+		return own
+	}
+	n.nodes[i].makePages(l.peer)
+	list, at, _ := n.linkAt(i, l.peer)
+	if links := *list; len(links) == cap(links) {
 		more := make([]link, len(links), max(len(links)+max(len(links)/4, linksMore), linksUsual))
 		copy(more, links)
-		n.nodes[i].links = more
+		*list = more
 	}
-	n.nodes[i].links = slices.Insert(n.nodes[i].links, at, l)
-	return at
+	*list = slices.Insert(*list, at, l)
+	return &(*list)[at]
 }
 
 func (n *Net[M]) dropLink(i, peer int32) {
-	if at, found := n.linkAt(i, peer); found {
-		n.nodes[i].links = slices.Delete(n.nodes[i].links, at, at+1)
+	if list, at, found := n.linkAt(i, peer); found {
+		*list = slices.Delete(*list, at, at+1)
+		n.nodes[i].dropPage()
 	}
 }

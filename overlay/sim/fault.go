@@ -85,13 +85,13 @@ func (n *Net[M]) die(i int32, how What) []link {
 	n.deaths = true
 	nd.alive, n.up[i] = false, false
 	nd.host, nd.died = nil, n.own.now
-	open := nd.links[:0]
-	for _, l := range nd.links {
+	var open []link
+	for l := range nd.ends() {
 		if l.life() != dialling && n.nodes[l.peer].alive {
 			open = append(open, l)
 		}
 	}
-	nd.links = nil
+	nd.links, nd.pages = nil, nil
 	n.clearTable(i)
 	n.trace(how, -1, i)
 	return open
@@ -152,7 +152,7 @@ func (n *Net[M]) noticeCut() {
 		if !n.nodes[i].alive {
 			continue
 		}
-		for _, l := range n.nodes[i].links {
+		for l := range n.nodes[i].ends() {
 			if l.life() != dialling && n.cutLongAgo(a, l.peer) {
 				n.push(n.own.now, n.goneEvent(a, l.peer, l.life()))
 			}

@@ -9,8 +9,8 @@ import (
 
 // connected reports whether i takes the peer for connected.
 func (n *Net[M]) connected(i, peer int32) bool {
-	if at, found := n.linkAt(i, peer); found {
-		return n.nodes[i].links[at].life() != dialling
+	if l := n.linkOf(i, peer); l != nil {
+		return l.life() != dialling
 	}
 	return n.holds(i, peer)
 }
@@ -50,11 +50,10 @@ func (n *Net[M]) sendOn(a, b int32, m load[M]) {
 	by := n.laneOf(a)
 	by.counts.Sent++
 	by.counts.Bytes += uint64(m.size)
-	at, found := n.linkAt(a, b)
-	if !found {
-		at = n.connect(a, b)
+	l := n.linkOf(a, b)
+	if l == nil {
+		l = n.connect(a, b)
 	}
-	l := &n.nodes[a].links[at]
 	var wait time.Duration
 	if l.life() != dialling {
 		wait = n.uplink(a, m.size)
@@ -85,7 +84,7 @@ func (n *Net[M]) uplink(a int32, size uint32) time.Duration {
 }
 
 // connect makes the connection that a's first message to b needs.
-func (n *Net[M]) connect(a, b int32) int {
+func (n *Net[M]) connect(a, b int32) *link {
 	believed := n.holds(a, b)
 	if !n.reach(a, b) || !n.dialable(a, b) {
 		return n.connectInVain(a, b, believed)
@@ -135,7 +134,7 @@ func (n *Net[M]) dialable(a, b int32) bool {
 
 // connectInVain: a either still believes in a connection that is broken and
 // will notice in time, or dials and gives up.
-func (n *Net[M]) connectInVain(a, b int32, believed bool) int {
+func (n *Net[M]) connectInVain(a, b int32, believed bool) *link {
 	if believed {
 		life, at := n.nodes[b].life, n.noticed(a, b)
 		n.push(at, n.goneEvent(a, b, life))
@@ -219,8 +218,8 @@ func (n *Net[M]) receive(e *event[M]) {
 
 // gone tells a node that a connection is lost, if it still is.
 func (n *Net[M]) gone(e *event[M]) {
-	at, found := n.linkAt(e.to, e.from)
-	if !found || n.nodes[e.to].links[at].life() != e.mate {
+	l := n.linkOf(e.to, e.from)
+	if l == nil || l.life() != e.mate {
 		return
 	}
 	if n.reach(e.to, e.from) && n.nodes[e.from].life == e.mate {
@@ -232,8 +231,8 @@ func (n *Net[M]) gone(e *event[M]) {
 }
 
 func (n *Net[M]) dialFailed(e *event[M]) {
-	at, found := n.linkAt(e.to, e.from)
-	if !found || n.nodes[e.to].links[at].life() != dialling {
+	l := n.linkOf(e.to, e.from)
+	if l == nil || l.life() != dialling {
 		return
 	}
 	n.dropLink(e.to, e.from)

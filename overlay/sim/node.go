@@ -50,7 +50,7 @@ type node[M any] struct {
 
 	draws  uint64                     // state of what the network draws for this node
 	tickAt time.Duration              // when the queued tick comes
-	links  []link                     // by peer
+	links  []link                     // by peer; of very many: none, and pages
 	upload int64                      // bits per second, 0: no limit
 	busy   time.Duration              // until when the uplink is taken
 	mk     func(*Endpoint[M]) Host[M] // nil: an ID that only messages named
@@ -59,7 +59,7 @@ type node[M any] struct {
 	died  time.Duration
 	since time.Duration // when side changed
 	cut   time.Duration // when the node crashed last: what was in its uplink is lost
-	_     [24]byte      // the next one begins with a cache line too
+	pages pages         // with them, and so a node fills four cache lines
 }
 
 // position returns a node's place in the identifier space, cut to the 64 bits
