@@ -1,9 +1,8 @@
 package tree
 
 import (
+	"slices"
 	"time"
-
-	"github.com/feedtree/feedtree/overlay"
 )
 
 // What a search hears of are mostly those that the last one heard of, and of them the same
@@ -24,21 +23,13 @@ type asked struct {
 	last time.Duration
 }
 
-func (a *asked) add(id overlay.ID, now time.Duration) {
-	a.ids[a.next%askedMost] = short(id)
+func (a *asked) add(id uint32, now time.Duration) {
+	a.ids[a.next%askedMost] = id
 	a.next++
 	a.last = now
 }
 
-func (a *asked) has(id overlay.ID) bool {
-	want := short(id)
-	for _, s := range a.ids {
-		if s == want {
-			return true
-		}
-	}
-	return false
-}
+func (a *asked) has(id uint32) bool { return slices.Contains(a.ids[:], id) }
 
 // expire forgets all of them if nobody was asked for a while.
 func (a *asked) expire(now time.Duration) {

@@ -192,7 +192,7 @@ func (n *Node) startSearch(g *group) {
 	for i := range g.place.path[:len(g.place.path)-1] {
 		at := g.place.stands[i]
 		at.Weight = burden(g.place.stands, i, g.weight())
-		s.add(candidate{id: g.place.path[i], stand: at, depth: uint16(i), turn: n.likelyTurn(&at, g.weight())})
+		s.add(candidate{id: g.place.path[i], stand: at, depth: uint16(i), turn: n.likelyTurn(&at, g.weight())}, short(g.place.path[i]))
 	}
 	var room [4]overlay.ID
 	n.probe(g, append(n.scouts(g, room[:0]), n.forebear(g)...))

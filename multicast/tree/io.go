@@ -148,7 +148,7 @@ func (o *Outbox) searched(s *search) {
 	}
 	clear(s.out)
 	clear(s.pool)
-	*s = search{out: s.out[:0], pool: s.pool[:0]}
+	*s = search{out: s.out[:0], pool: s.pool[:0], shorts: s.shorts[:0]}
 	o.searches = append(o.searches, s)
 }
 

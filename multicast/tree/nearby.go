@@ -33,6 +33,7 @@ type nearby struct {
 	way    time.Duration // the round trip
 	exact  bool          // it was measured; else the coordinates tell it
 	rumour bool          // others told the weight
+	key    uint16        // of its ID, to find it by
 	weight uint32        // as it was last told; 0: it was not
 }
 
@@ -60,6 +61,7 @@ func (n *Node) acquaint(g *group) {
 		c := nearby{id: id, way: d, exact: true}
 		at, _ := slices.BinarySearchFunc(near, c, nearer)
 		if at < nearMost {
+			c.key = uint16(short(id))
 			near = slices.Insert(near, at, c)
 			near = near[:min(len(near), nearMost)]
 		}
@@ -71,7 +73,7 @@ func (n *Node) acquaint(g *group) {
 func nearer(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Compare(a.id, b.id)) }
 
 // befriend remembers a member if it is nearer than one of those remembered.
-func (n *Node) befriend(g *group, m *candidate) {
+func (n *Node) befriend(g *group, m *candidate, key uint32) {
 	id, s := m.id, &m.stand
 	if id == n.self || !n.at.Known() || !s.At.Known() || s.At.Err > errTrusted {
 		return
@@ -80,7 +82,7 @@ func (n *Node) befriend(g *group, m *candidate) {
 		g.tune.forget(id)
 		return
 	}
-	c := nearby{id: id, at: s.At, way: m.rtt, exact: m.rtt > 0, rumour: m.rumour, weight: s.Weight}
+	c := nearby{id: id, key: uint16(key), at: s.At, way: m.rtt, exact: m.rtt > 0, rumour: m.rumour, weight: s.Weight}
 	if !c.exact {
 		c.way = n.at.RTT(s.At)
 	}
@@ -88,7 +90,7 @@ func (n *Node) befriend(g *group, m *candidate) {
 	worst, far := -1, c.way
 	for i := range near {
 		o := &near[i]
-		if o.id == id {
+		if o.key == c.key && o.id == id {
 			o.renew(&c)
 			return
 		}
@@ -132,7 +134,7 @@ func (n *Node) friend(g *group) (overlay.ID, bool) {
 	var room [nearMost]*nearby
 	near := room[:0]
 	for i := range g.tune.near {
-		if c := &g.tune.near[i]; !g.near(c.id) && !n.tooMany(c.id) && !(large && c.weight >= searchMany && g.tune.asked.has(c.id)) {
+		if c := &g.tune.near[i]; !g.near(c.id) && !n.tooMany(c.id) && !(large && c.weight >= searchMany && g.tune.asked.has(short(c.id))) {
 			near = append(near, c)
 		}
 	}

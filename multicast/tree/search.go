@@ -20,6 +20,7 @@ type search struct {
 	last   bool // this node is one of the last of all
 	out    []probe
 	pool   []candidate
+	shorts []uint32 // of its IDs: whoever is heard of is sought there
 }
 
 type probe struct {
@@ -57,21 +58,22 @@ func (n *Node) forebear(g *group) []overlay.ID {
 	return nil
 }
 
-func (s *search) add(c candidate) {
-	for i := range s.pool {
-		if o := &s.pool[i]; o.id == c.id {
-			if c.rtt != 0 || o.rtt == 0 {
-				c.named = c.named && o.named
-				*o = c
-			}
-			return
+func (s *search) add(c candidate, key uint32) {
+	for i, k := range s.shorts {
+		if k != key || s.pool[i].id != c.id {
+			continue
 		}
+		if o := &s.pool[i]; c.rtt != 0 || o.rtt == 0 {
+			c.named = c.named && o.named
+			*o = c
+		}
+		return
 	}
 	if s.pool == nil {
-		s.pool = make([]candidate, 0, poolUsual)
+		s.pool, s.shorts = make([]candidate, 0, poolUsual), make([]uint32, 0, poolUsual)
 	}
 	if len(s.pool) < poolMost {
-		s.pool = append(s.pool, c)
+		s.pool, s.shorts = append(s.pool, c), append(s.shorts, key)
 	}
 }
 
@@ -83,7 +85,7 @@ func (n *Node) probe(g *group, ids []overlay.ID) {
 		n.sayWhy(g, id, m)
 		n.send(id, m)
 		s.out = append(s.out, probe{id, n.step.now})
-		g.tune.asked.add(id, n.step.now)
+		g.tune.asked.add(short(id), n.step.now)
 	}
 	g.tune.at = n.step.now + searchWait
 	n.touch(g)
@@ -209,12 +211,13 @@ func (n *Node) consider(g *group, from overlay.ID, m *Message, rtt time.Duration
 // hear adds somebody to those known: to the candidates, unless nothing is said of a place
 // in the tree, and to the nearest, if it is one of them.
 func (n *Node) hear(g *group, c candidate) {
-	n.befriend(g, &c)
+	key := short(c.id)
+	n.befriend(g, &c, key)
 	if c.stand.Weight > 0 && !c.rumour {
 		if c.rtt == 0 {
 			c.turn = n.likelyTurn(&c.stand, g.weight())
 		}
-		g.tune.s.add(c)
+		g.tune.s.add(c, key)
 	}
 }
 
@@ -236,8 +239,8 @@ func (n *Node) promising(g *group) []overlay.ID {
 	cs := room[:0]
 	for i := range s.pool {
 		c := &s.pool[i]
-		pays := !c.lost && c.rtt == 0 && c.id != g.place.parent && n.through(c) < limit &&
-			int(c.depth)+1+int(g.height()) <= most && !n.avoids(g, c.id) && g.child(c.id) < 0 && !g.tune.asked.has(c.id) && !n.tooMany(c.id)
+		pays := !c.lost && c.rtt == 0 && n.through(c) < limit && int(c.depth)+1+int(g.height()) <= most && !g.tune.asked.has(s.shorts[i]) &&
+			c.id != g.place.parent && !n.avoids(g, c.id) && g.child(c.id) < 0 && !n.tooMany(c.id)
 		if pays {
 			if c.lost = n.rng.Float64() >= n.odds(g, c); !c.lost {
 				cs = append(cs, c)

@@ -80,7 +80,7 @@ func TestTheHeavyOfALargeTreeAreSpared(t *testing.T) {
 		n, g := searcherAmong(c.size)
 		g.tune.near = []nearby{{id: "b", way: 1, exact: true, weight: c.weight}}
 		if c.asked {
-			g.tune.asked.add("b", 1)
+			g.tune.asked.add(short("b"), 1)
 		}
 		asked := 0
 		for range all {
