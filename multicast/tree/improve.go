@@ -229,13 +229,37 @@ func (n *Node) through(c *candidate) time.Duration { return c.stand.Delay + n.wa
 // wayTo is what the way to a candidate takes.
 func (n *Node) wayTo(c *candidate) time.Duration { return n.way(c.rtt, c.stand.At) }
 
-// enough is the delay that a move has to get below.
-func (n *Node) enough(g *group) time.Duration {
-	d := n.delay(g)
-	if over := n.overDeep(g); over > 0 {
-		return d + time.Duration(over)*(d/4+deepCost)
+// bar is what a place has to offer to be worth a move.
+type bar struct {
+	delay  time.Duration // below it,
+	less   time.Duration // or below this where who is deepest comes to be less deep
+	depth  int           // than it is now,
+	most   int           // and no deeper than this
+	height int           // of this node
+}
+
+// bar: a hop too many may cost some delay. Whoever hangs too deep has to come up, unless many
+// are below it: of those some leaf is too deep for as long as a tree is young, and finds a place
+// for itself, while none of them would get a better one.
+func (n *Node) bar(g *group) bar {
+	d, height := n.delay(g), int(g.height())
+	b := bar{depth: len(g.place.path) + height, most: n.depthLimit(g), height: height}
+	b.delay = d - max(gainLeast, d/gainPart)
+	b.less = b.delay
+	if over := b.depth - b.most; over > 0 {
+		b.less = d + time.Duration(over)*(d/4+deepCost)
+		b.most = b.depth - 1
+		if g.weight() >= searchMany {
+			b.most = b.depth
+		}
 	}
-	return d - max(gainLeast, d/gainPart)
+	return b
+}
+
+// passes reports whether that is so below a node at a depth, with a delay here.
+func (b *bar) passes(depth int, delay time.Duration) bool {
+	deep := depth + 1 + b.height
+	return deep <= b.most && (delay < b.delay || deep < b.depth && delay < b.less)
 }
 
 // overDeep is by how many hops this node or who is below it is too deep.
@@ -269,32 +293,27 @@ func late(delay time.Duration, top, at Coord, by time.Duration) bool {
 	return top.Known() && at.Known() && delay > direct+direct/2+by
 }
 
-// deepest is how deep this node's deepest leaf may come to be by a move: within
-// the limit, or less deep than it is.
-func (n *Node) deepest(g *group) int {
-	return max(n.depthLimit(g), len(g.place.path)+int(g.height())-1)
-}
-
 // tooDeepBelow reports whether a move that this node chose would take it, or who is below
 // it, deeper than it reckoned with: who answers may have been sent down meanwhile.
 func (n *Node) tooDeepBelow(g *group, ack *Message) bool {
-	return len(ack.Path)+int(g.height()) > n.deepest(g)
+	bar := n.bar(g)
+	return len(ack.Path)+bar.height > bar.most
 }
 
 // moveUp asks the best of those measured to be the parent.
 func (n *Node) moveUp(g *group) {
 	s := g.tune.s
-	limit, most := n.enough(g), n.deepest(g)
+	bar := n.bar(g)
 	var room [poolUsual]*candidate
 	cs := room[:0]
 	for i := range s.pool {
 		c := &s.pool[i]
-		if c.open && c.id != g.place.parent && n.through(c) < limit && int(c.depth)+1+int(g.height()) <= most {
+		if c.open && c.id != g.place.parent && bar.passes(int(c.depth), n.through(c)) {
 			cs = append(cs, c)
 		}
 	}
 	if len(cs) == 0 {
-		s.hope = slices.ContainsFunc(s.pool, func(c candidate) bool { return c.rtt > 0 && n.through(&c) < limit })
+		s.hope = slices.ContainsFunc(s.pool, func(c candidate) bool { return c.rtt > 0 && n.through(&c) < bar.less })
 		n.tuned(g, false)
 		return
 	}

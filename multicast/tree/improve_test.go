@@ -397,6 +397,44 @@ func TestNobodyMovesTooDeep(t *testing.T) {
 	}
 }
 
+// Below one with many nodes some leaf is too deep for as long as a tree is young. It finds a
+// place for itself, and all the others have theirs sooner by a better parent at the same
+// depth. Who has few below it has to come up.
+func TestALeafTooDeepDoesNotHoldWhoHasManyBelow(t *testing.T) {
+	for _, c := range []struct {
+		weight uint32 // of the child, which has children that are too deep
+		depth  int    // of the place that is better
+		moves  bool
+	}{
+		{20, 2, true},
+		{3, 2, false},
+		{3, 1, true},
+		{20, 3, false},
+	} {
+		s := searching(t, &chart{rtt: 20 * time.Millisecond}, 1, 0, 50*time.Millisecond, 300*time.Millisecond) // 4096 nodes: four deep
+		s.link("member")
+		s.receive("child", tree.Message{Type: tree.Join, Group: group, Edge: 7, Flags: tree.Detached,
+			Self: &tree.Standing{Delay: 310 * time.Millisecond, Weight: c.weight, Height: 1, Room: 3, At: at(3)}})
+		moved := false
+		for range 600 {
+			s.probes(100*time.Millisecond, func(overlay.ID) *tree.Message {
+				o := stands(nil)
+				o.Flags |= tree.Better
+				o.Self.Delay = 40 * time.Millisecond
+				o.Posts[0].Weight = 4096
+				for i := 1; i < c.depth; i++ {
+					o.Path, o.Posts = append(o.Path, overlay.ID(fmt.Sprint("beside ", i))), append(o.Posts, tree.Standing{Weight: 16, At: at(1)})
+				}
+				return o
+			})
+			moved = moved || len(s.sent("member", tree.Join)) > 0
+		}
+		if moved != c.moves {
+			t.Errorf("%d nodes below, to below one %d deep: it moves: %v", c.weight, c.depth, moved)
+		}
+	}
+}
+
 // Who hangs badly goes on searching every few seconds. Where there is only a handful of
 // nodes to ask, none of them is a better parent after the third time either. At another
 // place it begins anew.

@@ -225,13 +225,14 @@ func (n *Node) hear(g *group, c candidate) {
 // A coin keeps light nodes from all asking the heavy ones at the top.
 func (n *Node) promising(g *group) []overlay.ID {
 	s := g.tune.s
-	limit, most := n.enough(g), n.deepest(g)
+	bar := n.bar(g)
 	chance, best := probeChance, probeBest
 	if s.probed > 1 { // only what beats the best so far
 		chance, best = 0, 2
 		for i := range s.pool {
 			if s.pool[i].open {
-				limit = min(limit, n.through(&s.pool[i]))
+				best := n.through(&s.pool[i])
+				bar.delay, bar.less = min(bar.delay, best), min(bar.less, best)
 			}
 		}
 	}
@@ -239,7 +240,7 @@ func (n *Node) promising(g *group) []overlay.ID {
 	cs := room[:0]
 	for i := range s.pool {
 		c := &s.pool[i]
-		pays := !c.lost && c.rtt == 0 && n.through(c) < limit && int(c.depth)+1+int(g.height()) <= most && !g.tune.asked.has(s.shorts[i]) &&
+		pays := !c.lost && c.rtt == 0 && bar.passes(int(c.depth), n.through(c)) && !g.tune.asked.has(s.shorts[i]) &&
 			c.id != g.place.parent && !n.avoids(g, c.id) && g.child(c.id) < 0 && !n.tooMany(c.id)
 		if pays {
 			if c.lost = n.rng.Float64() >= n.odds(g, c); !c.lost {
