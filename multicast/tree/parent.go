@@ -24,7 +24,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
 		n.seekNext(g)
 		return
-	case s.sent && n.poor(g, m), s.pressed && n.farTooDeep(g, m), s.among && m.Flags&Detached != 0, s.better && n.tooDeepBelow(g, m):
+	case (s.sent || s.pressed) && n.poor(g, m), s.among && m.Flags&Detached != 0, s.better && n.tooDeepBelow(g, m):
 		n.send(from, &Message{Type: Leave, Group: g.id, Edge: m.Edge})
 		n.seekNext(g)
 		return

@@ -12,14 +12,14 @@ import (
 // sent, and on from there it would end far away, with all below it. So it stays, and says
 // so; another child is asked in its stead, at any price now: the newcomer is there, and
 // the place that swaps use is taken. Where several of them stay, one after the other is told to
-// take any place there is that is not too deep, the lightest first; if nobody finds one, it all
-// begins again a while later. Nobody is cut: of a million nodes some were without a parent by
-// that at any moment, and others came to hang three hops too deep. Who lies about it keeps the
-// place that it has.
+// take any place there is that is not plainly bad, the lightest first; if nobody finds one, it
+// all begins again a while later. Nobody is cut: of a million nodes some were without a parent
+// by that at any moment, and others came to hang three hops too deep. Nor does anybody go
+// wherever there is room: of another million a child 13 ms from the top went to its lightest
+// sibling, 135 ms away, with 1,016 nodes below it. Who lies about it keeps the place that it has.
 
 const (
-	stayMost  = 3                // others that are asked, one after the other,
-	pressMost = 6                // and children that are told to go wherever they can
+	stayMost  = 3                // others that are asked, one after the other, before the rest is told to go
 	recessFor = 10 * time.Second // until it begins again
 )
 
@@ -78,9 +78,6 @@ func (n *Node) another(g *group) bool {
 // place is worth least. It reports whether there is one that was not asked in vain.
 func (n *Node) press(g *group) bool {
 	s := g.links.swap
-	if len(s.stayed) > stayMost+pressMost {
-		return false
-	}
 	var lightest *child
 	for i := range g.links.children {
 		c := &g.links.children[i]

@@ -118,7 +118,8 @@ func TestNobodyIsCutToMakeRoom(t *testing.T) {
 				}
 			}
 		}
-		if want := map[int]int{1: 1, 3: 3, 0: 6, left: 6}[goes]; len(told) != want {
+		// of the 15 four were asked before
+		if want := map[int]int{1: 1, 3: 3, 0: 11, left: 11}[goes]; len(told) != want {
 			t.Errorf("goes %d: %v were told to go", goes, told)
 		}
 		for i := 1; i < len(told); i++ {
@@ -163,12 +164,11 @@ func TestNobodyIsCutToMakeRoom(t *testing.T) {
 }
 
 // Who is told to go anywhere asks one after the other, says that it has a parent, and has one
-// all the time. It takes a place so late that one may decline it which is sent to it, but none
-// that is much too deep.
+// all the time. It takes no place that is much too deep, nor one that is plainly bad.
 func TestWhoMustGoHasAParentAllTheTime(t *testing.T) {
 	s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
 	edge := edgeOf(s)
-	s.receive("parent", tree.Message{Type: tree.Drop, Flags: tree.Crowded, Group: group, Edge: edge, Reason: tree.Full, Peers: []overlay.ID{"here", "there"}})
+	s.receive("parent", tree.Message{Type: tree.Drop, Flags: tree.Crowded, Group: group, Edge: edge, Reason: tree.Full, Peers: []overlay.ID{"here", "there", "far", "near"}})
 	join := s.one("here", tree.Join)
 	if join.Flags&tree.Detached != 0 {
 		t.Error("it says that it has no parent")
@@ -183,10 +183,16 @@ func TestWhoMustGoHasAParentAllTheTime(t *testing.T) {
 	if st, _ := s.n.Status(group); st.Parent != "parent" || len(s.sent("there", tree.Leave)) != 1 {
 		t.Fatalf("its parent is %q, and there it would hang two hops too deep", st.Parent)
 	}
-	ack := ackAt("above 1", 5, 200*time.Millisecond)
-	ack.Edge = s.one("above 1", tree.Join).Edge
-	s.receive("above 1", ack)
-	if st, _ := s.n.Status(group); st.Parent != "above 1" {
+	far := ackAt("far", 2, 200*time.Millisecond)
+	far.Edge = s.one("far", tree.Join).Edge
+	s.receive("far", far)
+	if st, _ := s.n.Status(group); st.Parent != "parent" || len(s.sent("far", tree.Leave)) != 1 {
+		t.Fatalf("its parent is %q, and there it would hang plainly badly", st.Parent)
+	}
+	near := ackAt("near", 5, 45*time.Millisecond)
+	near.Edge = s.one("near", tree.Join).Edge
+	s.receive("near", near)
+	if st, _ := s.n.Status(group); st.Parent != "near" {
 		t.Errorf("its parent is %q, and there was a place", st.Parent)
 	}
 	if s.one("parent", tree.Leave).Edge != edge {
