@@ -160,12 +160,12 @@ func TestCutShort(t *testing.T) {
 }
 
 // A run that takes much memory says so before it begins, and a small one nothing. A million
-// nodes were measured to take 18.6 and 18.7 GiB.
+// nodes were measured to take 16.0 and 16.2 GiB with budgets that were a little larger.
 func TestNeedsAreSaid(t *testing.T) {
 	var gib float64
 	got := static.Needs(Config{Nodes: 1_000_000})
-	if _, err := fmt.Sscanf(got, "%f GiB", &gib); err != nil || gib < 18 || gib > 21 {
-		t.Errorf("a million nodes take %q, want a little more than was measured", got)
+	if _, err := fmt.Sscanf(got, "%f GiB", &gib); err != nil || gib < 15 || gib > 17 {
+		t.Errorf("a million nodes take %q, want about what was measured", got)
 	}
 	if got := static.Needs(Config{Nodes: 1000}); got != "" {
 		t.Errorf("a thousand nodes take %q, which nobody needs to know", got)
