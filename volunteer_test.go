@@ -62,8 +62,9 @@ func TestAnotherTakesOverFromADeadVolunteer(t *testing.T) {
 	for _, n := range nodes {
 		all[n] = collect(t, subscribe(t, n, url))
 	}
-	eventually(t, "one volunteer", func() bool { return len(volunteers(nodes, url)) == 1 })
-	dead := volunteers(nodes, url)[0]
+	var polls []*feedtree.Node
+	eventually(t, "one volunteer", func() bool { polls = volunteers(nodes, url); return len(polls) == 1 })
+	dead := polls[0]
 	dead.Close()
 	o.publish("/feed.xml", "b", "a")
 	for n, a := range all {
