@@ -35,7 +35,7 @@ const (
 	asking  stage = iota // children measure
 	coming               // the newcomer was adopted
 	going                // it has come, and the victim was asked to go
-	pressed              // nobody went, and one is told to go wherever it can
+	pressed              // nobody went, and one after the other is told to go to any place that is not plainly bad
 	resting              // nobody could
 )
 

@@ -139,8 +139,11 @@ func (g *group) child(id overlay.ID) int {
 	return -1
 }
 
-func (g *group) isLazy(id overlay.ID) bool {
-	return slices.ContainsFunc(g.links.lazy, func(p *pair) bool { return p.id == id })
+func (g *group) isLazy(id overlay.ID) bool { return g.lazyAt(id) >= 0 }
+
+// lazyAt is where a lazy link stands, -1 if there is none.
+func (g *group) lazyAt(id overlay.ID) int {
+	return slices.IndexFunc(g.links.lazy, func(p *pair) bool { return p.id == id })
 }
 
 // near reports whether id is the parent or a child.

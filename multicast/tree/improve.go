@@ -262,12 +262,8 @@ func (b *bar) passes(depth int, delay time.Duration) bool {
 	return deep <= b.most && (delay < b.delay || deep < b.depth && delay < b.less)
 }
 
-// overDeep is by how many hops this node or who is below it is too deep.
-func (n *Node) overDeep(g *group) int {
-	return max(len(g.place.path)+int(g.height())-n.depthLimit(g), 0)
-}
-
-func (n *Node) tooDeep(g *group) bool { return n.overDeep(g) > 0 }
+// tooDeep reports whether this node or who is below it is.
+func (n *Node) tooDeep(g *group) bool { return len(g.place.path)+int(g.height()) > n.depthLimit(g) }
 
 // astray reports whether the way here is much longer than it need be.
 func (n *Node) astray(g *group) bool { return n.late(g, astrayBy) }

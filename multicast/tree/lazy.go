@@ -185,7 +185,7 @@ func (n *Node) addLazy(g *group, id overlay.ID) {
 }
 
 func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
-	i := slices.IndexFunc(g.links.lazy, func(p *pair) bool { return p.id == id })
+	i := g.lazyAt(id)
 	if i < 0 {
 		return
 	}

@@ -20,7 +20,7 @@ type seek struct {
 	alive   bool // somebody who should be the parent answered, but said no
 	better  bool // moving to a better parent, by what was measured
 	sent    bool // the parent asked it to make room
-	pressed bool // the same, at any price
+	pressed bool // the same, wherever there is a place that is not plainly bad
 	among   bool // only neighbours are asked for a place
 	round   int32
 	target  overlay.ID

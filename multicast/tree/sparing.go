@@ -20,7 +20,9 @@ func (n *Node) sparing(on bool) {
 	n.cfg.Sparing = on
 	for _, g := range n.order {
 		n.touch(g)
-		g.links.filled().shedAt = 0
+		if f := g.links.full; f != nil {
+			f.shedAt = 0
+		}
 		if on && len(g.links.children) > 0 {
 			n.sendAway(g)
 		}
