@@ -76,9 +76,9 @@ func (n *Node) tuned(g *group, better bool) {
 		t.slow, t.vain = 0, 0
 	case hurried && n.tooDeep(g):
 		t.slow = 0
-	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
 	case hurried && n.last(g):
-		t.slow = min(t.slow+1, searchLast)
+		t.slow = slowOfLast(g)
+	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
 	case hurried && n.astray(g): // soon again
 		t.slow = min(t.slow+1, searchAstray)
 	default:
@@ -90,8 +90,8 @@ func (n *Node) tuned(g *group, better bool) {
 	n.touch(g)
 }
 
-// arrived lets who has just joined wait for longer: where many join, the tree is another one
-// by then.
+// arrived lets who has just joined wait for longer, wherever it is sent meanwhile: where many
+// join, the tree is another one by then, and until then all seek the few that it begins with.
 func (n *Node) arrived(g *group) {
 	t := &g.tune
 	t.slow = searchFirst
@@ -123,10 +123,12 @@ func (n *Node) hurry(g *group) {
 			return
 		}
 		t.slow = 0
+	case !t.met: // its first search is planned
+		return
 	case n.tooDeep(g):
 		t.slow = 0
 	case n.last(g):
-		t.slow = min(t.slow, searchLast)
+		t.slow = slowOfLast(g)
 	case n.astray(g):
 		t.slow = min(t.slow, searchAstray)
 	default:

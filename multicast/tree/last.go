@@ -11,17 +11,16 @@ import "time"
 // vain, or nobody search as one of the last.
 
 const (
-	farUnit    = 100 * time.Microsecond // of Standing.Far
-	farPart    = 128                    // a change of less than this part is not told to the parent,
-	farLeast   = 5                      // nor one of less than half a millisecond
-	longPart   = 64                     // the same of the longest way, which all are told,
-	longEvery  = 15 * time.Second       // by the top no more often than this
-	lastPart   = 12                     // who is later than all but this part of the longest way is one of the last
-	lastFrom   = 1024                   // in a smaller tree everybody soon has asked everybody
-	lastMost   = 16                     // with more nodes than this below it is another one, further down,
-	lastBy     = 10 * time.Millisecond  // unless its own way is late by this beside half of what it need be
-	searchLast = 2                      // searches in vain until the last look around no more rarely: as searchAstray
-	lastOften  = 4                      // and they may ask so many times as many
+	farUnit   = 100 * time.Microsecond // of Standing.Far
+	farPart   = 128                    // a change of less than this part is not told to the parent,
+	farLeast  = 5                      // nor one of less than half a millisecond
+	longPart  = 64                     // the same of the longest way, which all are told,
+	longEvery = 15 * time.Second       // by the top no more often than this
+	lastPart  = 12                     // who is later than all but this part of the longest way is one of the last
+	lastFrom  = 1024                   // in a smaller tree everybody soon has asked everybody
+	lastMost  = 16                     // with more nodes than this below it is another one, further down,
+	lastBy    = 10 * time.Millisecond  // unless its own way is late by this beside half of what it need be
+	lastOften = 4                      // and they may ask so many times as many
 )
 
 func far(units uint16) time.Duration { return time.Duration(units) * farUnit }
@@ -60,6 +59,15 @@ func (n *Node) lastMoved(g *group) bool {
 		return false
 	}
 	return !g.place.top || n.step.now-g.place.lastAt >= longEvery
+}
+
+// slowOfLast makes the last search every second and a half for as long as the budget lasts,
+// whatever is below them, while others search ever more rarely.
+func slowOfLast(g *group) uint8 {
+	if g.weight() >= searchMany {
+		return 2
+	}
+	return 0
 }
 
 // last reports whether hardly anybody holds an event later than this node or one below it,

@@ -49,6 +49,18 @@ func TestTheLastOfAllGoOnSearching(t *testing.T) {
 	}
 }
 
+// They do so every second and a half, and where nobody answers a second later. Within a minute
+// that is some twenty-four searches; at half that pace it would be fifteen. One search asks one
+// or two.
+func TestHowOftenTheLastSearch(t *testing.T) {
+	s := late(t, 175*ms, 230, 1800)
+	s.link("member")
+	s.among(10 * time.Second)
+	if probes := s.count(tree.Probe, time.Minute); probes < 28 {
+		t.Errorf("%d probes within a minute", probes)
+	}
+}
+
 // Who has many below it leaves it to them to find better places, and searches as one of the
 // last only if they are late by its own way.
 func TestWhoMakesManyLateSearchesAsTheLast(t *testing.T) {

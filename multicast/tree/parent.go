@@ -57,7 +57,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	n.attachedNotice(g)
 	n.tuned(g, better)
 	switch {
-	case !moving && len(g.links.children) == 0:
+	case !g.tune.met, !moving && len(g.links.children) == 0:
 		n.arrived(g)
 	case n.delay(g) > was+was/4: // it was sent there or had none, and all below it with it
 		g.tune.at = n.step.now + n.jitter(searchSoon, 0.5)
