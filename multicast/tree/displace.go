@@ -80,7 +80,7 @@ func (n *Node) displace(g *group, from overlay.ID, m *Message) (takes, waits boo
 	for _, v := range vs {
 		s.asked = append(s.asked, v.id)
 		p := n.places(g, &b, v.child)
-		n.send(v.id, &Message{Type: Drop, Flags: Confirm, Group: g.id, Edge: v.edge, Reason: Moved, Peers: p.to, Posts: p.posts})
+		n.drop(g, v.child, Message{Flags: Confirm, Reason: Moved, Peers: p.to, Posts: p.posts})
 	}
 	return false, true
 }
@@ -255,8 +255,13 @@ func (n *Node) outOfSwap(g *group, id overlay.ID) {
 }
 
 func (n *Node) dismiss(g *group, i int, why Reason, to ...overlay.ID) {
-	c := g.links.children[i]
-	n.send(c.id, &Message{Type: Drop, Group: g.id, Edge: c.edge, Reason: why, Peers: to})
+	n.drop(g, &g.links.children[i], Message{Reason: why, Peers: to})
+}
+
+// drop tells a child why it is to go, where, and how: all that m says.
+func (n *Node) drop(g *group, c *child, m Message) {
+	m.Type, m.Group, m.Edge = Drop, g.id, c.edge
+	n.send(c.id, &m)
 }
 
 // makeWay is the victim's part: it moves to where it was sent, and keeps the

@@ -173,8 +173,7 @@ func (n *Node) handOver(p *pair) {
 // askAway asks a child to hang below another neighbour of its own: one of those named, if any
 // is. It stays if there is none.
 func (n *Node) askAway(g *group, i int, named ...overlay.ID) {
-	c := &g.links.children[i]
-	n.send(c.id, &Message{Type: Drop, Flags: Confirm, Group: g.id, Edge: c.edge, Reason: Full, Peers: named})
+	n.drop(g, &g.links.children[i], Message{Flags: Confirm, Reason: Full, Peers: named})
 }
 
 // seekAmong seeks another parent among the neighbours: those named, or if none is whoever the

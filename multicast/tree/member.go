@@ -86,8 +86,7 @@ func (n *Node) close() {
 			hints = []overlay.ID{g.place.parent}
 		}
 		for len(g.links.children) > 0 {
-			c := g.links.children[0]
-			n.send(c.id, &Message{Type: Drop, Group: g.id, Edge: c.edge, Reason: Closing, Peers: hints})
+			n.dismiss(g, 0, Closing, hints...)
 			n.cutChild(g, 0)
 		}
 		for len(g.links.lazy) > 0 {

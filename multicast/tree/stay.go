@@ -89,7 +89,7 @@ func (n *Node) press(g *group) bool {
 		return false
 	}
 	s.stage, s.victim, s.to, s.until = pressed, lightest.id, nil, n.step.now+2*n.cfg.Patience
-	n.send(s.victim, &Message{Type: Drop, Flags: Crowded, Group: g.id, Edge: lightest.edge, Reason: Full, Peers: n.lightest(g, s.victim)})
+	n.drop(g, lightest, Message{Flags: Crowded, Reason: Full, Peers: n.lightest(g, s.victim)})
 	n.touch(g)
 	return true
 }

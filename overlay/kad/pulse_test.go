@@ -67,10 +67,3 @@ func TestLinksAreLookedAtWhenTheirWaitEnds(t *testing.T) {
 		}
 	}
 }
-
-// A wait for a sign that begins right after a look is seen by the next one before it ends.
-func TestEveryWaitIsSeenBeforeItEnds(t *testing.T) {
-	if tendEvery > silenceQUIC {
-		t.Errorf("links are looked at every %v, and a neighbour may be silent for %v", tendEvery, silenceQUIC)
-	}
-}
