@@ -16,8 +16,8 @@ type bargain struct {
 	old    overlay.ID    // the parent it leaves; empty: it has none
 	branch overlay.ID    // the child below which it hangs now; empty: none
 	oldAt  Standing
-	under  int // levels that fit below this node, by the depth limit
-	borne  int // and with the hop that is borne
+	depth  int // of this node
+	most   int // the depth limit
 	moving bool
 	credit float64 // what others would gain by the room that the joiner brings
 }
@@ -31,7 +31,7 @@ func (n *Node) bargain(g *group, from overlay.ID, m *Message) bargain {
 		rtt = n.at.RTT(m.Self.At)
 	}
 	b := bargain{from: from, self: *m.Self, was: m.Self.Delay, way: rtt/2 + hopCost,
-		under: n.depthLimit(g) - len(g.place.path), borne: n.depthMost(g) - len(g.place.path), moving: m.Flags&Detached == 0}
+		depth: len(g.place.path), most: n.depthLimit(g), moving: m.Flags&Detached == 0}
 	b.now = n.delay(g) + b.way + wait(n.turn(g, &child{id: from, stand: *m.Self, rtt: rtt}))
 	if b.moving && len(m.Peers) > 0 {
 		b.old, b.oldAt = m.Peers[0], peerStand(m, 0)
@@ -75,11 +75,11 @@ func (b *bargain) change(c *child, delay time.Duration) float64 {
 // makes: below itself, or where it was. For room that many want, a hop too many is borne:
 // the few leaves that are too deep by it find places for themselves.
 func (b *bargain) fits(c *child) (below, there bool) {
-	under := b.under
+	most := b.most
 	if b.credit > 0 && c.stand.Height > 0 {
-		under = b.borne
+		most++
 	}
-	below = 2+int(c.stand.Height) <= under
+	below = b.depth+2+int(c.stand.Height) <= most
 	there = b.old != "" && c.id != b.branch && b.oldAt.Weight != 0 && c.stand.Height <= b.self.Height
 	return below, there
 }

@@ -113,22 +113,12 @@ func (g *group) size() uint32 {
 
 // depthLimit is how deep a tree of that many nodes may become by moving:
 // ⌈log of size to the base of children⌉ + 1.
-func (n *Node) depthLimit(g *group) int { return 1 + n.levels(int(g.size())) }
-
-// depthMost is how deep by a hop that is borne. While nodes move, the size is overestimated, for
-// some are counted twice: a tree that seems hardly larger than a power of the children has no
-// second hop too many.
-func (n *Node) depthMost(g *group) int {
-	size := int(g.size())
-	return 2 + n.levels(size-size/doublePart)
-}
-
-// levels are those that so many nodes take at least.
-func (n *Node) levels(size int) (levels int) {
-	for reach := 1; reach < size; levels++ {
+func (n *Node) depthLimit(g *group) int {
+	limit, reach := 1, 1
+	for size := int(g.size()); reach < size; limit++ {
 		reach *= max(n.cfg.Children, 2)
 	}
-	return levels
+	return limit
 }
 
 // loadWait gathers changes of weight; a change less than a part in loadPart is
@@ -139,7 +129,6 @@ const (
 	loadPart   = 8
 	sizePart   = 4 // the same of the size of the tree, which all are told,
 	sizeFew    = 4 // beside so few nodes
-	doublePart = 8 // of a tree's size may be nodes that are counted twice
 )
 
 // reckon plans to tell the parent what changed below. The top tells all, if it is worth it.

@@ -38,9 +38,9 @@ func (n *Node) poor(g *group, ack *Message) bool {
 	return delay > own+own/4 && astray(delay, stands[0].At, n.at.Coord)
 }
 
-// farTooDeep reports whether whoever is deepest here would be deeper there than is borne.
+// farTooDeep reports whether whoever is deepest here would be too deep there by more than a hop.
 func (n *Node) farTooDeep(g *group, ack *Message) bool {
-	return len(ack.Path)+int(g.height()) > n.depthMost(g)
+	return len(ack.Path)+int(g.height()) > n.depthLimit(g)+1
 }
 
 // stay tells the parent that there is no place to go to.
