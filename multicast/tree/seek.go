@@ -79,7 +79,7 @@ func (n *Node) nextCandidate(g *group) (overlay.ID, bool) {
 	if n.crowded() {
 		s.todo = n.knownFirst(s.todo)
 	}
-	for len(s.todo) > 0 && len(s.tried) < pullMax {
+	for len(s.todo) > 0 && len(s.tried) < s.most() {
 		id := s.todo[0]
 		s.todo = s.todo[1:]
 		if id == n.self || id == "" || id == g.place.parent && (s.sent || !s.among) || s.moving && n.avoids(g, id) || slices.Contains(s.tried, id) || n.passes(g, id) {
@@ -89,6 +89,15 @@ func (n *Node) nextCandidate(g *group) (overlay.ID, bool) {
 		return id, true
 	}
 	return "", false
+}
+
+// most is how many are asked in one round: few by who is to make room, since its parent takes
+// nobody else until it knows.
+func (s *seek) most() int {
+	if s.pressed || s.sent && !s.among {
+		return wayMost
+	}
+	return pullMax
 }
 
 // routeTo returns the next hops toward the root. A leaf is in nobody's routing

@@ -19,6 +19,7 @@ import (
 // sibling, 135 ms away, with 1,016 nodes below it. Who lies about it keeps the place that it has.
 
 const (
+	wayMost   = 8                // that a child asks which is to make room
 	stayMost  = 3                // others that are asked, one after the other, before the rest is told to go
 	recessFor = 10 * time.Second // until it begins again
 )

@@ -218,6 +218,28 @@ func TestWhoMustGoAndCannotStays(t *testing.T) {
 	}
 }
 
+// Its parent takes nobody else until it knows, so it asks eight and no more, whoever those
+// that refuse it name.
+func TestWhoMustGoDoesNotLookForLong(t *testing.T) {
+	for _, why := range []tree.Message{{Flags: tree.Crowded, Reason: tree.Full}, {Reason: tree.Moved}} {
+		s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
+		why.Type, why.Group, why.Edge, why.Peers = tree.Drop, group, edgeOf(s), []overlay.ID{"place 0"}
+		s.receive("parent", why)
+		asked := 0
+		for len(s.sent("parent", tree.Load)) == 0 {
+			at := overlay.ID(fmt.Sprint("place ", asked))
+			if asked++; asked > 30 {
+				t.Fatal("it asks for ever")
+			}
+			s.receive(at, tree.Message{Type: tree.Refuse, Group: group, Edge: s.one(at, tree.Join).Edge, Reason: tree.Full,
+				Peers: []overlay.ID{overlay.ID(fmt.Sprint("place ", asked))}})
+		}
+		if asked != 8 {
+			t.Errorf("%v: it asked %d", why.Reason, asked)
+		}
+	}
+}
+
 // Who was asked to make room goes where it is sent, and on from there if that place is
 // taken, but nowhere where it would hang plainly badly: then it stays and tells its parent.
 func TestWhoFindsNoPlaceStays(t *testing.T) {
