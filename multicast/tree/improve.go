@@ -53,7 +53,7 @@ type tune struct {
 	slow  uint8         // searches in a row that found nothing: see pace
 	vain  uint8         // searches from this place that found nothing
 	star  bool          // none is planned: the tree was a star
-	met   bool          // the overlay's connections were looked through for the nearest
+	met   bool          // it has searched, and before that looked through the overlay's connections for the nearest
 	s     *search       // the one under way
 	y     *yield        // what the parent asked; nil: nothing
 	asked asked         // whom the latest searches asked
@@ -77,7 +77,7 @@ func (n *Node) tuned(g *group, better bool) {
 	case hurried && n.tooDeep(g):
 		t.slow = 0
 	case hurried && n.last(g):
-		t.slow = slowOfLast(g)
+		t.slow = g.slowOfLast()
 	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
 	case hurried && n.astray(g): // soon again
 		t.slow = min(t.slow+1, searchAstray)
@@ -128,7 +128,7 @@ func (n *Node) hurry(g *group) {
 	case n.tooDeep(g):
 		t.slow = 0
 	case n.last(g):
-		t.slow = slowOfLast(g)
+		t.slow = g.slowOfLast()
 	case n.astray(g):
 		t.slow = min(t.slow, searchAstray)
 	default:

@@ -62,8 +62,9 @@ func (n *Node) lastMoved(g *group) bool {
 }
 
 // slowOfLast makes the last search every second and a half for as long as the budget lasts,
-// whatever is below them, while others search ever more rarely.
-func slowOfLast(g *group) uint8 {
+// while others search ever more rarely. Who has many below it would do so twice as often, and
+// have spent its budget in half a minute.
+func (g *group) slowOfLast() uint8 {
 	if g.weight() >= searchMany {
 		return 2
 	}

@@ -91,7 +91,7 @@ func (n *Node) nextCandidate(g *group) (overlay.ID, bool) {
 	return "", false
 }
 
-// most is how many are asked in one round: few by who is to make room, since its parent takes
+// most is how many are asked in one round: few by who was told to go, since its parent may take
 // nobody else until it knows.
 func (s *seek) most() int {
 	if s.pressed || s.sent && !s.among {

@@ -46,7 +46,7 @@ var rows = []struct {
 	{"churn", Config{Nodes: 300, Seed: 1, Session: 5 * time.Minute, Span: 15 * time.Minute}, []bar{
 		{"redundant_copies", 0.05, 0.05},
 	}, []bar{{"coverage", 0.999, 0.999}, {"deaths", 300, 300}}},
-	{"kill", Config{Nodes: 2000, Seed: 1}, nil, []bar{ // of 1,000 nodes two would be more than 0.3 % of the survivors
+	{"kill", Config{Nodes: 2000, Seed: 1}, nil, []bar{ // of 500 survivors two would be more than 0.3 %
 		{"kill50_within_10s", 0.997, 0.997}, {"kill50_within_60s", 1, 1}, {"kill70_within_10s", 0.965, 0.965}, {"kill70_within_60s", 1, 1},
 	}},
 	{"repair", Config{Nodes: 500, Seed: 1}, []bar{{"repair_p99_s", 3, 3}, {"repair_closed_p99_s", 1, 1}}, []bar{{"coverage", 1, 1}, {"orphans", 20, 20}}},
