@@ -79,9 +79,7 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		return 0
 	case n.turnsAway(g, from, m):
 		return Full
-	case len(g.links.children) >= n.cfg.Children-n.spare() || int(n.held) >= n.allChildren():
-		return Full
-	case n.keeps(g, m):
+	case n.fullFor(g, from, detached) || int(n.held) >= n.allChildren():
 		return Full
 	case m.Flags&Better != 0 && int(n.held) >= n.fairChildren():
 		return Full // it has a place; this node has work enough
@@ -148,7 +146,7 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 		n.cutChild(g, i)
 	}
 	n.dropLazy(g, from, true)
-	g.links.taken(m)
+	g.links.taken(from)
 	g.place.sent++
 	c := child{id: from, edge: m.Edge, ver: g.place.sent, since: n.step.now, rtt: m.RTT}
 	if d, ok := n.router.RTT(from); ok && c.rtt == 0 {
@@ -166,8 +164,8 @@ func (n *Node) adopt(g *group, from overlay.ID, m *Message) {
 		Turn: c.turn, Path: n.pathDown(g), Posts: n.standsDown(g), Heads: g.heads(), Peers: n.sample(g)}
 	if s := g.links.swap; s != nil && s.by == from {
 		ack.Flags |= Confirm
-		if s.vacates() {
-			ack.Reason = Moved
+		if heir := s.heir(); heir != "" {
+			ack.Reason, ack.Peers = Moved, append([]overlay.ID{heir}, ack.Peers...)
 		}
 	}
 	n.send(from, ack)

@@ -94,7 +94,7 @@ func (n *Node) mayDisplace(g *group, from overlay.ID, m *Message) bool {
 		return false
 	case g.links.swap != nil && g.links.swap.stage == resting:
 		return false
-	case g.links.swap == nil && (len(g.links.children) >= n.cfg.Children || int(n.held) >= n.allChildren()):
+	case g.links.swap == nil && (len(g.links.children)+n.keptFrom(g, from) >= n.cfg.Children || int(n.held) >= n.allChildren()):
 		return false
 	case own == nil || own.Weight == 0 || m.RTT == 0 && !own.At.Known():
 		return false
@@ -191,7 +191,7 @@ func (n *Node) conclude(g *group) {
 	switch {
 	case n.closed || !g.place.attached:
 		why = Busy
-	case why == Full && s.victim != "" && !n.cfg.Sparing && len(g.links.children) < n.cfg.Children && int(n.held) < n.allChildren():
+	case why == Full && s.victim != "" && !n.cfg.Sparing && len(g.links.children)+n.keptFrom(g, from) < n.cfg.Children && int(n.held) < n.allChildren():
 		s.stage, s.until = coming, n.step.now+n.cfg.Patience
 		n.adopt(g, from, m)
 		return
@@ -246,8 +246,14 @@ func (n *Node) outOfSwap(g *group, id overlay.ID) {
 		if s.victim == id {
 			s.victim, s.best = "", -s.deal.least()
 		}
-		s.until = n.step.now // there may be room now
+		if n.keptFrom(g, "") == 0 {
+			s.until = n.step.now // there may be room now
+		}
 		n.touch(g)
+	case n.crowds(g): // who has left has an heir
+		if s.victim == id {
+			n.swapDue(g)
+		}
 	case s.by == id || s.victim == id || s.stage >= pressed:
 		g.links.swap = nil
 		n.touch(g)
@@ -265,12 +271,15 @@ func (n *Node) drop(g *group, c *child, m Message) {
 }
 
 // makeWay is the victim's part: it moves to where it was sent, and keeps the
-// parent until it has another.
+// parent until it has another. One that is moving anyway says that it stays: it may not get
+// there, and another one is sooner asked than waited for.
 func (n *Node) makeWay(g *group, to []overlay.ID) {
-	if !g.seek.on {
-		n.touch(g)
-		g.tune.s = nil
-		g.seek = seek{on: true, moving: true, sent: true, routed: true, looked: true, todo: slices.Clone(to)}
-		n.seekNext(g)
+	if g.seek.on {
+		n.stay(g)
+		return
 	}
+	n.touch(g)
+	g.tune.s = nil
+	g.seek = seek{on: true, moving: true, sent: true, routed: true, looked: true, todo: slices.Clone(to)}
+	n.seekNext(g)
 }

@@ -86,9 +86,9 @@ type links struct {
 
 // full is what a node looks after that has no room, as few have.
 type full struct {
-	awaiting []awaiting    // who waits for the end of the swap, the best first
-	wants    []want        // who asked in vain
-	kept     time.Duration // until then a place is kept for who was sent to it
+	awaiting []awaiting // who waits for the end of the swap, the best first
+	wants    []want     // who asked in vain
+	kept     reserved
 	shedAt   time.Duration // when the children that are left are cut, to send less; 0: never
 }
 

@@ -1,41 +1,83 @@
 package tree
 
-import "time"
+import (
+	"time"
 
-// A child that makes room for a newcomer often goes to where that one hung before. In a
+	"github.com/feedtree/feedtree/overlay"
+)
+
+// A child that makes room for a newcomer mostly goes to where that one hung before. In a
 // third of these cases somebody had come there first, and it ended anywhere, with all
-// below it. So a newcomer tells the parent it leaves that its place is wanted, and that
-// one keeps it for a moment from those that only look for a better one. Who lies about
-// that leaves a place, and it stays free for a second.
+// below it. So a newcomer tells the parent it leaves who is to have its place, and that
+// one keeps it for a moment: it counts as if the child were there already. A parent that is
+// itself in the middle of a swap has no place else, for as many children as before are to
+// become one less: of the children of heavy nodes that were sent to a place of that kind two
+// in five found it full, and each of them left a node with one child too many. Who lies
+// about it leaves a place, and it stays free for a second.
 
 const keepFor = time.Second
 
-// vacates reports whether the swap under way sends its victim to where the newcomer hung.
-func (s *swap) vacates() bool { return s.deal.old != "" && len(s.to) > 0 && s.to[0] == s.deal.old }
+// reserved is a place that somebody was sent to.
+type reserved struct {
+	who   overlay.ID
+	until time.Duration
+}
 
-// wanted is what a node that was adopted tells the parent that it leaves.
-func wanted(ack *Message) Flags {
-	if ack.Flags&Confirm != 0 && ack.Reason == Moved {
-		return Confirm
+// heir is the child that is to have the place where the newcomer hung; empty: it goes elsewhere.
+func (s *swap) heir() overlay.ID {
+	if s.deal.old != "" && len(s.to) > 0 && s.to[0] == s.deal.old {
+		return s.victim
+	}
+	return ""
+}
+
+// bequest is what a node that was adopted tells the parent that it leaves.
+func bequest(ack *Message) Message {
+	if ack.Flags&Confirm != 0 && ack.Reason == Moved && len(ack.Peers) > 0 {
+		return Message{Flags: Confirm, Peers: ack.Peers[:1:1]}
+	}
+	return Message{}
+}
+
+// keepPlace keeps the place of a child that leaves, if it says for whom.
+func (n *Node) keepPlace(g *group, m *Message) {
+	if m.Type == Leave && m.Flags&Confirm != 0 && len(m.Peers) > 0 {
+		g.links.filled().kept = reserved{m.Peers[0], n.step.now + keepFor}
+	}
+}
+
+// keptFrom is how many places are kept from a node: one, or none.
+func (n *Node) keptFrom(g *group, id overlay.ID) int {
+	if f := g.links.full; f != nil && f.kept.who != "" && f.kept.who != id && n.step.now < f.kept.until {
+		return 1
 	}
 	return 0
 }
 
-// keepPlace keeps the place of a child that has left, if it says that it is wanted.
-func (n *Node) keepPlace(g *group, m *Message) {
-	if m.Type == Leave && m.Flags&Confirm != 0 {
-		g.links.filled().kept = n.step.now + keepFor
+// fullFor reports whether there is no place for a joiner but the one that swaps use. Who was
+// sent gets that one too while a child is to make room here. Who has no parent takes what is
+// kept for others.
+func (n *Node) fullFor(g *group, joiner overlay.ID, detached bool) bool {
+	have, most := len(g.links.children), n.cfg.Children-n.spare()
+	switch s := g.links.swap; {
+	case detached:
+	case !n.keptFor(g, joiner):
+		have += n.keptFrom(g, joiner)
+	case s != nil && s.stage >= coming:
+		most = n.cfg.Children
 	}
+	return have >= most
 }
 
-// keeps reports whether the last place is kept from a joiner.
-func (n *Node) keeps(g *group, m *Message) bool {
-	return m.Flags&Better != 0 && g.links.full != nil && n.step.now < g.links.full.kept && n.room(g) <= 1
+// keptFor reports whether a place is kept for a node.
+func (n *Node) keptFor(g *group, id overlay.ID) bool {
+	f := g.links.full
+	return f != nil && f.kept.who == id && n.step.now < f.kept.until
 }
 
-// taken ends that once somebody has come who was sent.
-func (l *links) taken(m *Message) {
-	if m.Flags&(Better|Detached) == 0 && l.full != nil {
-		l.full.kept = 0
+// taken ends that once the child has come.
+func (l *links) taken(id overlay.ID) {
+	if l.full != nil && l.full.kept.who == id {
+		l.full.kept = reserved{}
 	}
 }

@@ -16,9 +16,9 @@ type Type uint8
 // belongs to an older attempt is recognised and ignored.
 const (
 	Join   Type = iota + 1 // child → parent: adopt me. Edge, Ver (searches in vain before), Heads (cursor), Flags, Self, RTT, Peers (if moving: the parent left; the receiver's child above it)
-	Ack                    // parent → child: adopted. Edge, Ver, Turn, Flags, Path (top first, the parent last), Heads, Peers (members met), Reason (with Confirm, Moved: who makes room goes to where you are now)
+	Ack                    // parent → child: adopted. Edge, Ver, Turn, Flags, Path (top first, the parent last), Heads, Peers (members met), Reason (with Confirm, Moved: who makes room, the first of Peers, goes to where you are now)
 	Refuse                 // parent → child: not me. Edge, Reason, Peers (try these, best first)
-	Leave                  // child → parent: I am gone. Edge, Flags (Confirm: somebody was sent to my place)
+	Leave                  // child → parent: I am gone. Edge, Flags (Confirm: Peers[0] was sent to my place)
 	Drop                   // parent → child: you are no child of mine. Edge, Reason, Peers; Full, with Confirm: stay until another neighbour has you, with Crowded: until anybody has you; Moved, with Confirm: how would you stand below these? Posts: as they will stand; no Room: not meant, no Weight: it will have a place
 	Path                   // parent → child: my way to the top changed, or your turn. Edge, Ver, Turn, Path (empty: I am detached)
 	Data                   // an event. Event, Via, Hops, Want (receipts wanted), Flags

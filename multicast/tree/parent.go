@@ -37,7 +37,7 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 	edge, better, rtt, told := s.edge, s.better, n.rtt(from, s.asked), s.told
 	moving, was := s.moving, n.delay(g)
 	g.seek = seek{}
-	n.leaveFor(g, wanted(m))
+	n.leaveFor(g, bequest(m))
 	if i := g.child(from); i >= 0 {
 		n.cutChild(g, i)
 	}
@@ -110,11 +110,12 @@ func (n *Node) misleads(parent overlay.ID, path []overlay.ID) bool {
 }
 
 // leaveParent ends the edge to the parent, if there is one, from this side.
-func (n *Node) leaveParent(g *group) { n.leaveFor(g, 0) }
+func (n *Node) leaveParent(g *group) { n.leaveFor(g, Message{}) }
 
-func (n *Node) leaveFor(g *group, flags Flags) {
+func (n *Node) leaveFor(g *group, m Message) {
 	if p := g.place; p.parent != "" {
-		n.send(p.parent, &Message{Type: Leave, Flags: flags, Group: g.id, Edge: p.edge})
+		m.Type, m.Group, m.Edge = Leave, g.id, p.edge
+		n.send(p.parent, &m)
 		n.untie(p.parent, g, edgeDigest(g.id, p.edge, p.parent), 1)
 		g.place.parent = ""
 	}
@@ -221,8 +222,8 @@ func (n *Node) onPath(g *group, from overlay.ID, m *Message) {
 // onCut handles an edge ended by its other side.
 func (n *Node) onCut(g *group, from overlay.ID, m *Message) {
 	if i := g.child(from); i >= 0 && g.links.children[i].edge == m.Edge {
-		n.cutChild(g, i)
 		n.keepPlace(g, m)
+		n.cutChild(g, i)
 		n.dropIfIdle(g)
 		return
 	}

@@ -20,6 +20,7 @@ type seek struct {
 	alive   bool // somebody who should be the parent answered, but said no
 	better  bool // moving to a better parent, by what was measured
 	sent    bool // the parent asked it to make room
+	again   bool // who was busy was asked again
 	pressed bool // the same, wherever there is a place that is not plainly bad
 	among   bool // only neighbours are asked for a place
 	round   int32
@@ -147,6 +148,8 @@ func (n *Node) seekDue(g *group) {
 		n.looked(g, nil, false)
 	case s.target != "":
 		n.seekNext(g)
+	case s.moving:
+		n.seekNext(g)
 	default:
 		n.seekParent(g, nil, false)
 	}
@@ -238,8 +241,25 @@ func (n *Node) onRefuse(g *group, from overlay.ID, m *Message) {
 	if m.Reason != Closing && m.Reason != NoDirect {
 		s.alive = true
 	}
+	if s.sent && m.Reason == Busy && !s.again {
+		n.askLater(g)
+		return
+	}
 	if !s.better && (m.Reason == Full || m.Reason == Closing || m.Reason == NoDirect) {
 		s.todo = append(slices.Clone(m.Peers), s.todo...)
 	}
 	n.seekNext(g)
+}
+
+// busyFor is how long one that is moving mostly takes.
+const busyFor = 300 * time.Millisecond
+
+// askLater asks the target once more when it has moved, as it must not be followed meanwhile:
+// it keeps the place.
+func (n *Node) askLater(g *group) {
+	s := &g.seek
+	s.tried = slices.DeleteFunc(s.tried, func(t overlay.ID) bool { return t == s.target })
+	s.todo = append([]overlay.ID{s.target}, s.todo...)
+	s.again, s.target, s.at = true, "", n.step.now+n.jitter(busyFor, 0.25)
+	n.touch(g)
 }

@@ -82,7 +82,7 @@ func (n *Node) room(g *group) uint8 {
 	if left <= 0 && int(n.held) < n.allChildren() {
 		left = 1 // for who has no place at all
 	}
-	free := min(n.cfg.Children-n.spare()-len(g.links.children), left)
+	free := min(n.cfg.Children-n.spare()-len(g.links.children)-n.keptFrom(g, ""), left)
 	return uint8(min(max(free, 0), 255))
 }
 

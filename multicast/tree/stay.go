@@ -25,9 +25,12 @@ const (
 )
 
 // poor reports whether a place to which a child was sent on is plainly worse than the one
-// that its parent wants back, or deeper than by the hop that may be borne.
+// that its parent wants back, or deeper than by the hop that may be borne. How deep the place is
+// that this child was sent to in the first place its parent has weighed: where a newcomer hung as
+// deep, all that was gained by the swap is that the heavier of the two hangs higher.
 func (n *Node) poor(g *group, ack *Message) bool {
-	if n.farTooDeep(g, ack) {
+	s := &g.seek
+	if weighed := s.sent && len(s.tried) == 1; !weighed && n.farTooDeep(g, ack) {
 		return true
 	}
 	stands := standsOf(ack)
@@ -39,9 +42,14 @@ func (n *Node) poor(g *group, ack *Message) bool {
 	return delay > own+own/4 && astray(delay, stands[0].At, n.at.Coord)
 }
 
-// farTooDeep reports whether whoever is deepest here would be too deep there by more than a hop.
+// farTooDeep reports whether whoever is deepest here would be too deep there by more than a hop,
+// and deeper than the deepest of all below the parent is now: while a tree grows, all are.
 func (n *Node) farTooDeep(g *group, ack *Message) bool {
-	return len(ack.Path)+int(g.height()) > n.depthLimit(g)+1
+	most, above := n.depthLimit(g)+1, g.place.stands
+	if k := len(above); k > 0 {
+		most = max(most, k-1+int(above[k-1].Height))
+	}
+	return len(ack.Path)+int(g.height()) > most
 }
 
 // stay tells the parent that there is no place to go to.
@@ -54,7 +62,7 @@ func (n *Node) stay(g *group) {
 // crowds reports whether a child still has to make room for one that has come.
 func (n *Node) crowds(g *group) bool {
 	s := g.links.swap
-	return s.stage >= going && len(g.links.children) > n.cfg.Children-n.spare()
+	return s.stage >= going && len(g.links.children)+n.keptFrom(g, "") > n.cfg.Children-n.spare()
 }
 
 // another asks another child to make room. It reports whether there is one to ask.
@@ -106,12 +114,14 @@ func (n *Node) recess(g *group) {
 // goAnywhere is the child's part: it looks for any other place, and keeps the parent until it
 // has one.
 func (n *Node) goAnywhere(g *group, to []overlay.ID) {
-	if !g.seek.on {
-		n.touch(g)
-		g.tune.s = nil
-		g.seek = seek{on: true, moving: true, pressed: true, todo: append(slices.Clone(to), above(g.place.path)...)}
-		n.seekNext(g)
+	if g.seek.on {
+		n.stay(g)
+		return
 	}
+	n.touch(g)
+	g.tune.s = nil
+	g.seek = seek{on: true, moving: true, pressed: true, todo: append(slices.Clone(to), above(g.place.path)...)}
+	n.seekNext(g)
 }
 
 // losesLeast is the child that seems to lose least below a sibling with room, and which one

@@ -240,34 +240,44 @@ func TestWhoMustGoDoesNotLookForLong(t *testing.T) {
 	}
 }
 
-// Who was asked to make room goes where it is sent, and on from there if that place is
-// taken, but nowhere where it would hang plainly badly: then it stays and tells its parent.
+// Who was asked to make room goes where it is sent, however deep that is, for its parent has
+// weighed it; and on from there if that place is taken, but not where it would hang plainly
+// badly, nor too deep by more than a hop and deeper than others below its parent do: then it
+// stays and tells its parent.
 func TestWhoFindsNoPlaceStays(t *testing.T) {
 	for _, row := range []struct {
-		name   string
-		delay  time.Duration // of the place found, 2 ms away; the node's own is 42 ms
-		depth  int           // of that place; the tree may be four deep
-		refuse bool
-		stays  bool
+		name  string
+		delay time.Duration // of the place found, 2 ms away; the node's own is 42 ms
+		depth int           // of that place; the tree may be four deep
+		below uint8         // how deep the tree is below the parent, which hangs below two
+		on    bool          // the place that it was sent to names this one
+		stays bool
 	}{
-		{"the place meant", 45 * time.Millisecond, 2, false, false},
-		{"a little worse", 48 * time.Millisecond, 2, false, false},
-		{"a hop too deep", 45 * time.Millisecond, 5, false, false},
-		{"two hops too deep", 45 * time.Millisecond, 6, false, true},
-		{"plainly bad", 120 * time.Millisecond, 2, false, true},
-		{"taken", 45 * time.Millisecond, 2, true, true},
+		{"the place meant", 45 * time.Millisecond, 2, 1, false, false},
+		{"a little worse", 48 * time.Millisecond, 2, 1, false, false},
+		{"deep", 45 * time.Millisecond, 7, 1, false, false},
+		{"plainly bad", 120 * time.Millisecond, 2, 1, false, true},
+		{"sent on, good", 45 * time.Millisecond, 2, 1, true, false},
+		{"sent on, a hop too deep", 45 * time.Millisecond, 5, 1, true, false},
+		{"sent on, two hops too deep", 45 * time.Millisecond, 6, 1, true, true},
+		{"sent on, two hops too deep, as others are", 45 * time.Millisecond, 6, 4, true, false},
+		{"sent on, deeper than others", 45 * time.Millisecond, 7, 4, true, true},
+		{"sent on, plainly bad", 120 * time.Millisecond, 2, 1, true, true},
 	} {
 		s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
 		edge := edgeOf(s)
+		way := ackAt("parent", 3, 40*time.Millisecond)
+		way.Type, way.Edge, way.Ver, way.Posts[0].Weight, way.Posts[2].Height = tree.Path, edge, 2, 4096, row.below
+		s.receive("parent", way)
 		s.receive("parent", tree.Message{Type: tree.Drop, Group: group, Edge: edge, Reason: tree.Moved, Peers: []overlay.ID{"there"}})
-		join := s.one("there", tree.Join).Edge
-		if row.refuse {
-			s.receive("there", tree.Message{Type: tree.Refuse, Group: group, Edge: join, Reason: tree.Full})
-		} else {
-			ack := ackAt("there", row.depth, row.delay)
-			ack.Edge = join
-			s.receive("there", ack)
+		at := overlay.ID("there")
+		if row.on {
+			s.receive(at, tree.Message{Type: tree.Refuse, Group: group, Edge: s.one(at, tree.Join).Edge, Reason: tree.Full, Peers: []overlay.ID{"on"}})
+			at = "on"
 		}
+		ack := ackAt(at, row.depth, row.delay)
+		ack.Edge = s.one(at, tree.Join).Edge
+		s.receive(at, ack)
 		st, _ := s.n.Status(group)
 		if stays := st.Parent == "parent"; stays != row.stays || st.Parent == "" {
 			t.Fatalf("%s: its parent is %s", row.name, st.Parent)
@@ -275,13 +285,71 @@ func TestWhoFindsNoPlaceStays(t *testing.T) {
 		if !row.stays {
 			continue
 		}
-		if m := s.one("parent", tree.Load); m.Flags&tree.Confirm == 0 || m.Edge != edge || len(m.Peers) > 0 {
-			t.Errorf("%s: it told its parent %+v", row.name, m)
-		}
-		if left := len(s.sent("there", tree.Leave)) > 0; left == row.refuse {
-			t.Errorf("%s: it left who would have taken it: %v", row.name, left)
+		s.saysThatItStays(edge)
+		if len(s.sent(at, tree.Leave)) == 0 {
+			t.Errorf("%s: it did not leave who would have taken it", row.name)
 		}
 	}
+}
+
+// saysThatItStays checks that the node has just told its parent so.
+func (s *solo) saysThatItStays(edge uint64) {
+	s.t.Helper()
+	if m := s.one("parent", tree.Load); m.Flags&tree.Confirm == 0 || m.Edge != edge || len(m.Peers) > 0 {
+		s.t.Errorf("it told its parent %+v", m)
+	}
+	if st, _ := s.n.Status(group); st.Parent != "parent" {
+		s.t.Errorf("its parent is %q", st.Parent)
+	}
+}
+
+// Where the place is taken and nobody names another one it stays, and so does one that is
+// moving when it is told to go, at once: whoever waits takes nobody in meanwhile.
+func TestWhoCannotGoSaysSoAtOnce(t *testing.T) {
+	s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
+	edge := edgeOf(s)
+	s.receive("parent", tree.Message{Type: tree.Drop, Group: group, Edge: edge, Reason: tree.Moved, Peers: []overlay.ID{"there"}})
+	s.receive("there", tree.Message{Type: tree.Refuse, Group: group, Edge: s.one("there", tree.Join).Edge, Reason: tree.Full})
+	s.saysThatItStays(edge)
+
+	for _, drop := range []tree.Message{
+		{Type: tree.Drop, Group: group, Reason: tree.Moved, Peers: []overlay.ID{"there"}},
+		{Type: tree.Drop, Group: group, Reason: tree.Full, Flags: tree.Crowded, Peers: []overlay.ID{"there"}},
+	} {
+		s := moving(t)
+		drop.Edge = edgeOf(s)
+		s.receive("parent", drop)
+		s.saysThatItStays(drop.Edge)
+		if len(s.sent("there", tree.Join)) > 0 {
+			t.Errorf("%v: it asks there although it is moving", drop.Reason)
+		}
+	}
+}
+
+// Who keeps a place may be moving itself, and cannot be followed until it has: it is asked
+// once more a moment later, and nobody else meanwhile.
+func TestWhoIsBusyIsAskedOnceMore(t *testing.T) {
+	s := searching(t, &chart{rtt: 4 * time.Millisecond}, 1, 0, 5*time.Millisecond, 40*time.Millisecond)
+	edge := edgeOf(s)
+	s.receive("parent", tree.Message{Type: tree.Drop, Group: group, Edge: edge, Reason: tree.Moved, Peers: []overlay.ID{"there", "next"}})
+	busy := func() {
+		s.receive("there", tree.Message{Type: tree.Refuse, Group: group, Edge: s.one("there", tree.Join).Edge, Reason: tree.Busy})
+	}
+	busy()
+	if len(s.out.Sends) > 0 {
+		t.Fatalf("it goes on with %v", s.all())
+	}
+	asked := s.now
+	for len(s.sent("there", tree.Join)) == 0 {
+		if s.pass(50 * time.Millisecond); s.now-asked > time.Second || len(s.sent("next", tree.Join)) > 0 {
+			t.Fatalf("after %v it has sent %v", s.now-asked, s.all())
+		}
+	}
+	if wait := s.now - asked; wait < 200*time.Millisecond {
+		t.Errorf("it asks again after %v", wait)
+	}
+	busy()
+	s.one("next", tree.Join)
 }
 
 // ackAt is the Ack of a parent that hangs so deep that who joins it comes to a depth.
