@@ -25,9 +25,9 @@ const (
 )
 
 // poor reports whether a place to which a child was sent on is plainly worse than the one
-// that its parent wants back, or deeper than by the hop that may be borne. How deep the place is
-// that this child was sent to in the first place its parent has weighed: where a newcomer hung as
-// deep, all that was gained by the swap is that the heavier of the two hangs higher.
+// that its parent wants back, or deeper than by the hop that may be borne. The depth of the place
+// that it was sent to first its parent has weighed: if that is too deep, so was the newcomer there,
+// and the swap lifts the heavier of the two.
 func (n *Node) poor(g *group, ack *Message) bool {
 	s := &g.seek
 	if weighed := s.sent && len(s.tried) == 1; !weighed && n.farTooDeep(g, ack) {
