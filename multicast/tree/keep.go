@@ -49,10 +49,18 @@ func (n *Node) keepPlace(g *group, m *Message) {
 
 // keptFrom is how many places are kept from a node: one, or none.
 func (n *Node) keptFrom(g *group, id overlay.ID) int {
-	if f := g.links.full; f != nil && f.kept.who != "" && f.kept.who != id && n.step.now < f.kept.until {
+	if who := n.keptFor(g); who != "" && who != id {
 		return 1
 	}
 	return 0
+}
+
+// keptFor is for whom a place is kept; empty: for nobody.
+func (n *Node) keptFor(g *group) overlay.ID {
+	if f := g.links.full; f != nil && n.step.now < f.kept.until {
+		return f.kept.who
+	}
+	return ""
 }
 
 // fullFor reports whether there is no place for a joiner but the one that swaps use. Who was
@@ -62,18 +70,12 @@ func (n *Node) fullFor(g *group, joiner overlay.ID, detached bool) bool {
 	have, most := len(g.links.children), n.cfg.Children-n.spare()
 	switch s := g.links.swap; {
 	case detached:
-	case !n.keptFor(g, joiner):
+	case n.keptFor(g) != joiner:
 		have += n.keptFrom(g, joiner)
 	case s != nil && s.stage >= coming:
 		most = n.cfg.Children
 	}
 	return have >= most
-}
-
-// keptFor reports whether a place is kept for a node.
-func (n *Node) keptFor(g *group, id overlay.ID) bool {
-	f := g.links.full
-	return f != nil && f.kept.who == id && n.step.now < f.kept.until
 }
 
 // taken ends that once the child has come.

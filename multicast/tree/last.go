@@ -75,9 +75,9 @@ func (g *group) slowOfLast() uint8 {
 // last reports whether hardly anybody holds an event later than this node or one below it,
 // although the way from the top is not as long. That a coordinate tells, which is off by a tenth
 // at times: of 100,000 nodes the very last was one that took itself for farther away than it is,
-// and looked around every forty seconds. So the very last, a handful, do not ask it. Where many are below it, one of them could
-// mostly do better by itself; but not where this node's way is the detour that makes all of
-// them late. Of a million nodes the last hundreds hung below a single one that had an event
+// and looked around every forty seconds. So the very last, a handful, do not ask it. Where
+// many are below it, one of them could mostly do better by itself; but not where this node's
+// way is the detour that makes all of them late. Of a million nodes the last hundreds hung below a single one that had an event
 // after 109 ms and was 56 ms from the top: none of them found a way around it, and it was too
 // heavy to look for one.
 func (n *Node) last(g *group) bool {

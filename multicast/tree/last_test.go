@@ -24,8 +24,8 @@ func late(t *testing.T, delay time.Duration, direct int32, longest uint16) *solo
 }
 
 // Who is one of the last of all goes on searching every few seconds, unless its way is as
-// long as the one from the top itself, as its coordinate says; the very last always. By the rule for all others it would soon do so once
-// in a quarter of an hour.
+// long as the one from the top itself, as its coordinate says; the very last always. By the
+// rule for all others it would soon do so once in a quarter of an hour.
 func TestTheLastOfAllGoOnSearching(t *testing.T) {
 	for _, c := range []struct {
 		delay   time.Duration

@@ -300,10 +300,8 @@ func (n *Node) declines(g *group, id overlay.ID) bool {
 
 // askAgain asks one that was declined who is in the tree.
 func (n *Node) askAgain(g *group, id overlay.ID) {
-	s := &g.seek
-	if !s.better {
-		s.tried = slices.DeleteFunc(s.tried, func(t overlay.ID) bool { return t == id })
-		s.todo = append([]overlay.ID{id}, s.todo...)
+	if s := &g.seek; !s.better {
+		s.putBack(id)
 	}
 	n.seekNext(g)
 }

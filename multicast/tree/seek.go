@@ -20,8 +20,8 @@ type seek struct {
 	alive   bool // somebody who should be the parent answered, but said no
 	better  bool // moving to a better parent, by what was measured
 	sent    bool // the parent asked it to make room
-	again   bool // who was busy was asked again
 	pressed bool // the same, wherever there is a place that is not plainly bad
+	again   bool // who was busy was asked again
 	among   bool // only neighbours are asked for a place
 	round   int32
 	target  overlay.ID
@@ -146,9 +146,7 @@ func (n *Node) seekDue(g *group) {
 	switch s := &g.seek; {
 	case s.looking:
 		n.looked(g, nil, false)
-	case s.target != "":
-		n.seekNext(g)
-	case s.moving:
+	case s.target != "", s.moving:
 		n.seekNext(g)
 	default:
 		n.seekParent(g, nil, false)
@@ -258,8 +256,13 @@ const busyFor = 300 * time.Millisecond
 // it keeps the place.
 func (n *Node) askLater(g *group) {
 	s := &g.seek
-	s.tried = slices.DeleteFunc(s.tried, func(t overlay.ID) bool { return t == s.target })
-	s.todo = append([]overlay.ID{s.target}, s.todo...)
+	s.putBack(s.target)
 	s.again, s.target, s.at = true, "", n.step.now+n.jitter(busyFor, 0.25)
 	n.touch(g)
+}
+
+// putBack makes one that was asked the next candidate.
+func (s *seek) putBack(id overlay.ID) {
+	s.tried = slices.DeleteFunc(s.tried, func(t overlay.ID) bool { return t == id })
+	s.todo = append([]overlay.ID{id}, s.todo...)
 }

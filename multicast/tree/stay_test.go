@@ -50,16 +50,11 @@ func TestAnotherMakesRoomForOneThatStays(t *testing.T) {
 	for i := range 14 { // only the last one has room
 		s.tells(overlay.ID(fmt.Sprint("child ", i)), uint64(i+1), tree.Standing{Delay: 50 * time.Millisecond, Weight: 2, At: at(40)})
 	}
-	stays := func(id overlay.ID) tree.Message {
-		m := answer(s, id, 0)
-		m.Peers, m.Posts, m.Self.Room, m.Self.Weight = nil, nil, 0, 2
-		return m
-	}
-	s.receive("child 9", stays("child 9"))
+	s.receive("child 9", staying(s, "child 9"))
 	if next := s.sentAway(t); next != "" {
 		t.Fatalf("%s was asked because one stays that was not", next)
 	}
-	s.receive(victim, stays(victim))
+	s.receive(victim, staying(s, victim))
 	next := s.sentAway(t)
 	if next == "" || next == victim || next == "heavy" {
 		t.Fatalf("in the stead of %s it asked %q", victim, next)
