@@ -3,6 +3,7 @@ package sim
 import (
 	"crypto/sha256"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
@@ -169,7 +170,7 @@ func (h *host) Receive(now time.Duration, from overlay.ID, m *tree.Message) {
 		panic("sim: the event of a message changed on the way: what a message points to is shared and stays")
 	}
 	h.step(now, tree.Input{Kind: tree.Receive, From: from, Msg: m})
-	if h.world.reuses {
+	if h.world.reuses && atomic.AddInt32(&m.Others, -1) < 0 {
 		h.lane.out.Spend(m)
 	}
 }
@@ -201,6 +202,7 @@ func (h *host) step(now time.Duration, in tree.Input) {
 	l.busy = true
 	if h.world.reuses {
 		h.world.spent.even(&l.out.Spent)
+		h.world.asked.even(&l.out.Inquiries)
 	}
 	h.node.Step(now, in, &l.out)
 	h.carryOut(now, &l.out)

@@ -16,7 +16,7 @@ type spent struct {
 }
 
 // spentLot is how many change hands at once; a lane keeps fewer than three of them.
-const spentLot = 4096
+const spentLot = 512
 
 // even takes a lot from a lane that has three, or gives one to a lane that has no message.
 func (s *spent) even(own *[]*tree.Message) {

@@ -3,8 +3,10 @@ package sim
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
 )
 
 // One lane only receives, the other only sends: what the first has no use for serves the
@@ -36,5 +38,37 @@ func TestSpentMessagesGoWhereTheyAreWanted(t *testing.T) {
 			t.Fatal("a message is kept twice")
 		}
 		seen[m] = true
+	}
+}
+
+// A message to several is used again once all have read it, and then once: whoever read it
+// later would read another.
+func TestASharedMessageIsSpentByItsLastReader(t *testing.T) {
+	w := NewTrees(TreesConfig{Nodes: 60, Lean: true})
+	g, top := w.GroupNamed("feed"), overlay.ID("n0")
+	w.Join(g, w.IDs()...)
+	if faults := w.Settle(10 * time.Minute); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	waiting := 0
+	for range 5 {
+		w.Publish(g, top, 0)
+		for range 100 {
+			w.RunFor(5 * time.Millisecond)
+			free := map[*tree.Message]bool{}
+			for _, m := range slices.Concat(append(w.spent.lots, w.lanes[0].out.Spent)...) {
+				if free[m] {
+					t.Fatal("a message waits twice to be used again")
+				}
+				free[m] = true
+				waiting++
+				if m.Type != 0 || m.Others != 0 {
+					t.Fatalf("a message waits to be used again and says %+v", m)
+				}
+			}
+		}
+	}
+	if waiting == 0 {
+		t.Error("no message waits to be used again")
 	}
 }

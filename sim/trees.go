@@ -78,6 +78,7 @@ type Trees struct {
 	lanes   []lane // as the network has them
 	reuses  bool   // nobody but the two nodes sees a message
 	spent   spent
+	asked   spent // those of inquiries
 }
 
 // A lane is what the nodes of one of the network's lanes share: no other touches it.

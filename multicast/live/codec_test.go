@@ -24,7 +24,7 @@ func nowhere(overlay.ID) [][]byte { return nil }
 // within makes any message one that a node may send: types known, lists and
 // IDs within the caps, no list empty but not nil, an event where one belongs.
 func within(m tree.Message) tree.Message {
-	m.Type = m.Type%tree.Fork + 1
+	m.Type, m.Others = m.Type%tree.Fork+1, 0 // that is no part of it on the wire
 	m.Via %= multicast.ViaLazy + 1
 	m.Path, m.Peers = idsWithin(m.Path, maxPath), idsWithin(m.Peers, maxPeers)
 	m.From, m.To, m.Stamp = m.From&maxNumber, m.To&maxNumber, stampsMasked(m.Stamp)[0]

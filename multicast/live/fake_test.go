@@ -166,6 +166,7 @@ func (s *script) kinds() (kinds []tree.Kind) {
 type desk struct {
 	mu      sync.Mutex
 	sent    []tree.Send
+	frames  []*byte // where each of those begins
 	learnt  map[overlay.ID][][]byte
 	kept    map[overlay.ID]bool
 	refuse  error // what Send returns
@@ -190,6 +191,7 @@ func (d *desk) Send(to overlay.ID, parts ...[]byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sent = append(d.sent, tree.Send{To: to, Msg: m})
+	d.frames = append(d.frames, &parts[0][0])
 	return d.refuse
 }
 

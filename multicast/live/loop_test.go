@@ -57,6 +57,28 @@ func TestTheOutboxIsCarriedOutInOrder(t *testing.T) {
 	})
 }
 
+// One message to several neighbours is encoded once.
+func TestOneMessageIsOneFrame(t *testing.T) {
+	scripted(t, Config{}, func(t *testing.T, l *Loop, s *script, d *desk) {
+		one, other := &tree.Message{Type: tree.Unlink, Group: groupA}, &tree.Message{Type: tree.Unlink, Group: groupB}
+		s.react = func(in tree.Input, out *tree.Outbox) {
+			if in.Kind == tree.JoinGroup {
+				out.Sends = append(out.Sends, tree.Send{To: "a", Msg: one}, tree.Send{To: "b", Msg: one}, tree.Send{To: "a", Msg: other})
+			}
+		}
+		if err := l.Join(t.Context(), groupA, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(d.sent) != 3 || d.sent[0].Msg.Group != groupA || d.sent[1].Msg.Group != groupA || d.sent[2].Msg.Group != groupB {
+			t.Fatalf("sent %+v", d.sent)
+		}
+		if d.frames[0] != d.frames[1] || d.frames[1] == d.frames[2] {
+			t.Error("the first two are not one frame, or all three are")
+		}
+	})
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -44,13 +44,12 @@ func (l *Loop) carryOut(it item) {
 }
 
 // sendAll encodes and sends. What the overlay has no room for is dropped and
-// counted; the tree finds the gap and asks again.
+// counted; the tree finds the gap and asks again. One message to several is encoded once.
 func (l *Loop) sendAll(sends []tree.Send) {
-	for _, s := range sends {
-		frames, err := encode(s.Msg, l.overlay.AddrsOf)
-		if err != nil {
-			l.gate.refused.count(sendTooMany)
-			l.config.Log.Error("a message was not sent: its bounds and the wire's disagree", "error", err)
+	var frames []frame
+	for i, s := range sends {
+		if i == 0 || s.Msg != sends[i-1].Msg {
+			frames = l.encode(s.Msg)
 		}
 		for _, f := range frames {
 			l.volume.add(s.Msg.Type, f.len())
@@ -60,6 +59,15 @@ func (l *Loop) sendAll(sends []tree.Send) {
 			}
 		}
 	}
+}
+
+func (l *Loop) encode(m *tree.Message) []frame {
+	frames, err := encode(m, l.overlay.AddrsOf)
+	if err != nil {
+		l.gate.refused.count(sendTooMany)
+		l.config.Log.Error("a message was not sent: its bounds and the wire's disagree", "error", err)
+	}
+	return frames
 }
 
 // envelope finds the envelope of an event the tree hands out. Mostly it came

@@ -86,7 +86,25 @@ func (n *Node) tellHeads(p *pair) {
 		p.compared = n.step.now
 		m.Digest, m.Paths = p.digest, n.pathDigest(p)
 	}
-	n.send(p.id, m)
+	n.sendHeads(p.id, m)
+}
+
+// sendHeads is send, but those who are told the same at one time get one message.
+func (n *Node) sendHeads(to overlay.ID, m *Message) {
+	if t := n.step.told; t != nil && t.says(m) {
+		t.Others++
+		n.post(to, t)
+		return
+	}
+	n.send(to, m)
+	if sends := n.step.out.Sends; m.Digest == 0 {
+		n.step.told = sends[len(sends)-1].Msg
+	}
+}
+
+// says reports whether two messages are the same heads of one group, and nothing else.
+func (m *Message) says(o *Message) bool {
+	return m.Digest == 0 && o.Digest == 0 && len(m.Entries) == 1 && len(o.Entries) == 1 && &m.Entries[0] == &o.Entries[0]
 }
 
 // entry is a list of one entry with heads of the group. All who are told the same share it.

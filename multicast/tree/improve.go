@@ -340,7 +340,7 @@ func (n *Node) sayWhy(g *group, to overlay.ID, m *Message) {
 		}
 	}
 	if k := len(g.place.stands); k > 0 && g.place.parent != "" {
-		m.Peers, m.Posts = g.place.path[k-1:k:k], g.place.stands[k-1:k:k] // the parent; they are never modified
+		m.Peers, m.Posts = append(m.Peers, g.place.path[k-1]), append(m.Posts, g.place.stands[k-1]) // the parent
 		if at := slices.Index(g.place.path, to); at >= 0 && at < k-2 {
 			m.Peers = append(m.Peers, g.place.path[at+1])
 			m.Posts = append(m.Posts, g.place.stands[at+1])

@@ -54,74 +54,65 @@ type Outbox struct {
 	Kept       []multicast.Event // events to hold durably under a lease, this node being near the root
 	Notices    []Notice
 
-	// Spent are messages to be used again: see Spend.
-	Spent []*Message
+	// Spent are messages to be used again, and Inquiries those that have lists and room for a
+	// Standing of their own: see Spend.
+	Spent, Inquiries []*Message
 
 	groups []*group // touched by the step at hand
 	pairs  []*pair
 	// To be used again, no more than usedAgain of each.
-	searches []*search   // over,
-	parted   []*pair     // with nothing in common any more,
-	named    []named     // the lists of offers that are spent,
-	selves   []*Standing // and what those and probes said of their senders
+	searches []*search // over,
+	parted   []*pair   // with nothing in common any more
 }
 
-// Spend takes a message that nobody will read any more, if the caller knows of one. It is
-// used again, and so are the lists of one that is an offer and what probes and offers say of
-// their senders. Many wait for that where many were once on their way: they hold nothing.
+// Spend takes a message that nobody will read any more, if the caller knows of one: all its
+// receivers have. It is used again, one that came from inquiry with its lists and what it says
+// of its sender. The others hold nothing, for many wait where many were once on their way.
 func (o *Outbox) Spend(m *Message) {
-	if m.reusesLists() && cap(m.Peers) > 0 && len(o.named) < usedAgain {
-		o.named = append(o.named, named{m.Peers[:0], m.Posts[:0]})
-	}
-	if m.reusesSelf() && len(o.selves) < usedAgain {
-		o.selves = append(o.selves, m.Self)
+	if m.inquires() {
+		*m = Message{Peers: m.Peers[:0], Posts: m.Posts[:0], Self: m.Self}
+		o.Inquiries = append(o.Inquiries, m)
+		return
 	}
 	*m = Message{}
 	o.Spent = append(o.Spent, m)
 }
 
-// Of these messages nobody keeps what they point to.
-func (m *Message) reusesLists() bool { return m.Type == Offer }
-func (m *Message) reusesSelf() bool  { return (m.Type == Offer || m.Type == Probe) && m.Self != nil }
+// inquires reports whether a message came from inquiry: nobody keeps what it points to.
+func (m *Message) inquires() bool {
+	return (m.Type == Probe || m.Type == Offer || m.Type == Ping || m.Type == Pong) && m.Self != nil
+}
+
+// inquiry returns an empty message of one of those types that says how its sender stands. Its
+// lists are its own.
+func (o *Outbox) inquiry(t Type, own Standing) *Message {
+	m := again(&o.Inquiries)
+	if m.Self == nil {
+		m.Self = new(Standing)
+	}
+	m.Type, *m.Self = t, own
+	return m
+}
 
 // Twin returns a copy of the message, for a network that delivers it twice: what is used
 // again once it is spent is the copy's own.
 func (m *Message) Twin() *Message {
 	twin := *m
-	if m.reusesLists() {
-		twin.Peers, twin.Posts = slices.Clone(m.Peers), slices.Clone(m.Posts)
-	}
-	if m.reusesSelf() {
+	twin.Others = 0
+	if m.inquires() {
 		own := *m.Self
-		twin.Self = &own
+		twin.Peers, twin.Posts, twin.Self = slices.Clone(m.Peers), slices.Clone(m.Posts), &own
 	}
 	return &twin
 }
 
-// self returns how a node stands, for one Probe or Offer: nobody keeps it.
-func (o *Outbox) self(s Standing) *Standing {
-	own := again(&o.selves)
-	*own = s
-	return own
+// room makes room in the lists of an offer for so many peers and standings.
+func (m *Message) room(peers, posts int) {
+	m.Peers = slices.Grow(m.Peers, max(peers, peersUsual))
+	m.Posts = slices.Grow(m.Posts, max(posts, postsUsual))
 }
 
-// named are whom an offer names and how those stand. They belong to one message, of which
-// nobody keeps them.
-type named struct {
-	peers []overlay.ID
-	posts []Standing
-}
-
-// lists returns empty ones with room for so many peers and standings.
-func (o *Outbox) lists(peers, posts int) named {
-	var l named
-	if last := len(o.named) - 1; last >= 0 {
-		l, o.named = o.named[last], o.named[:last]
-	}
-	return named{slices.Grow(l.peers, max(peers, peersUsual)), slices.Grow(l.posts, max(posts, postsUsual))}
-}
-
-// What an offer names, mostly: with room for that, hardly one is made anew.
+// What an offer names, mostly: with room for that, hardly a list is made anew.
 const (
 	peersUsual = offerPeers + nearTold
 	postsUsual = peersUsual + 8 // and the way to the top

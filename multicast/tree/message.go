@@ -97,6 +97,7 @@ type Message struct {
 	Hops    uint8
 	Want    uint8
 	Turn    uint8 // how many copies leave before the receiver's
+	Others  int32 // who get this very message beside its receiver: not on the wire, for who uses messages again
 	Group   multicast.Group
 	Edge    uint64
 	Ver     uint64

@@ -36,7 +36,8 @@ type Node struct {
 type step struct {
 	now  time.Duration
 	out  *Outbox
-	pair *pair // found last
+	pair *pair    // found last
+	told *Message // the last heads that went out
 }
 
 // New makes a node. The router answers for the overlay; rng is the node's own
@@ -240,13 +241,18 @@ func (n *Node) index(g *group) {
 
 // send puts a message on the way.
 func (n *Node) send(to overlay.ID, m *Message) {
+	own := again(&n.step.out.Spent)
+	*own = *m
+	n.post(to, own)
+}
+
+// post is send of a message that is the outbox's already.
+func (n *Node) post(to overlay.ID, m *Message) {
 	if to == n.self {
 		panic("tree: message to self")
 	}
 	o := n.step.out
-	own := again(&o.Spent)
-	*own = *m
-	o.Sends = append(o.Sends, Send{To: to, Msg: own})
+	o.Sends = append(o.Sends, Send{To: to, Msg: m})
 }
 
 func (n *Node) notice(no Notice) { n.step.out.Notices = append(n.step.out.Notices, no) }

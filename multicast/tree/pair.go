@@ -368,7 +368,6 @@ func (n *Node) wakePair(p *pair) {
 		p.pings++
 		p.dead = now + n.cfg.Patience*time.Duration(1+p.pings)/2
 		p.asked = now
-		m := n.keepAlive(Ping, p)
-		n.send(p.id, &m)
+		n.post(p.id, n.keepAlive(Ping, p))
 	}
 }

@@ -81,9 +81,10 @@ func (n *Node) probe(g *group, ids []overlay.ID) {
 	s := g.tune.s
 	own := n.standing(g)
 	for _, id := range ids {
-		m := &Message{Type: Probe, Group: g.id, Self: n.step.out.self(own)}
+		m := n.step.out.inquiry(Probe, own)
+		m.Group = g.id
 		n.sayWhy(g, id, m)
-		n.send(id, m)
+		n.post(id, m)
 		s.out = append(s.out, probe{id, n.step.now})
 		g.tune.asked.add(short(id), n.step.now)
 	}
@@ -94,10 +95,11 @@ func (n *Node) probe(g *group, ids []overlay.ID) {
 // onProbe tells who asks how this node stands, its way to the top, and those
 // of its children that are nearest to the asker.
 func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
-	own := n.standing(g)
-	o := &Message{Type: Offer, Group: g.id, Flags: n.pathFlags(g), Self: n.step.out.self(own), Path: g.place.path, Posts: g.place.stands}
-	if len(g.place.stands) != len(g.place.path) {
-		o.Path, o.Posts = nil, nil
+	o := n.step.out.inquiry(Offer, n.standing(g))
+	o.Group, o.Flags = g.id, n.pathFlags(g)
+	var stands []Standing
+	if len(g.place.stands) == len(g.place.path) {
+		o.Path, stands = g.place.path, g.place.stands
 	}
 	if n.wouldTake(g, from, m) {
 		o.Flags |= Better
@@ -111,14 +113,16 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 		}
 		var room [childrenUsual]ranked
 		near := n.nearest(g, from, m.Self.At, room[:0])
-		l := n.step.out.lists(len(near)+nearTold, len(o.Posts)+len(near)+nearTold)
-		o.Peers, o.Posts = l.peers, append(l.posts, o.Posts...)
+		o.room(len(near)+nearTold, len(stands)+len(near)+nearTold)
+		o.Posts = append(o.Posts, stands...)
 		for _, c := range near {
 			o.Peers, o.Posts = append(o.Peers, c.id), append(o.Posts, c.stand)
 		}
 		n.nameNearby(g, from, m.Self, o)
+	} else {
+		o.Posts = append(o.Posts, stands...)
 	}
-	n.send(from, o)
+	n.post(from, o)
 }
 
 // wouldTake reports whether a Join of who asks would be accepted as things are.

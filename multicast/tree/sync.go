@@ -12,8 +12,7 @@ import (
 // that travel with keep-alives and, on a busy link, with heads.
 
 func (n *Node) onPing(from overlay.ID, m *Message) {
-	own := n.keepAlive(Pong, n.pair(from))
-	n.send(from, &own)
+	n.post(from, n.keepAlive(Pong, n.pair(from)))
 	n.compare(from, m)
 }
 
@@ -35,13 +34,13 @@ func (n *Node) onPong(from overlay.ID, m *Message) {
 
 // keepAlive is a Ping or Pong with what the other side can check its own view
 // against.
-func (n *Node) keepAlive(t Type, p *pair) Message {
-	own := Standing{At: n.at.Coord}
-	if p == nil {
-		return Message{Type: t, Self: &own}
+func (n *Node) keepAlive(t Type, p *pair) *Message {
+	m := n.step.out.inquiry(t, Standing{At: n.at.Coord})
+	if p != nil {
+		p.compared = n.step.now
+		m.Digest, m.Paths, m.Known = p.digest, n.pathDigest(p), n.headDigest(p)
 	}
-	p.compared = n.step.now
-	return Message{Type: t, Self: &own, Digest: p.digest, Paths: n.pathDigest(p), Known: n.headDigest(p)}
+	return m
 }
 
 // compare is the pair's anti-entropy: where the two sides' edges differ, one

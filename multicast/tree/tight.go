@@ -1,12 +1,15 @@
 package tree
 
-// tight makes room for one more, and few beyond it: what a node has a dozen of it has for
-// hours, and a simulator has a million nodes.
+// tight makes room for one more, first for a dozen and then for few beyond it: what a node
+// has a dozen of it has for hours, and a simulator has a million nodes.
 func tight[T any](all []T) []T {
 	if len(all) < cap(all) {
 		return all
 	}
-	more := make([]T, len(all), len(all)+len(all)/8+2)
+	more := make([]T, len(all), max(len(all)+len(all)/8+2, dozen))
 	copy(more, all)
 	return more
 }
+
+// dozen is what a member has of most things: a parent, its lazy links, few children or none.
+const dozen = 12
