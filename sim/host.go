@@ -219,6 +219,7 @@ func (h *host) step(now time.Duration, in tree.Input) {
 
 func (h *host) carryOut(now time.Duration, out *tree.Outbox) {
 	w := h.world
+	h.ep.Ahead(len(out.Sends), func(k int) overlay.ID { return out.Sends[k].To })
 	for _, s := range out.Sends {
 		if w.cfg.Dropper != nil && w.cfg.Dropper(h.id) {
 			if s.Msg = drop(s.Msg); s.Msg == nil {

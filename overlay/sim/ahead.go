@@ -75,6 +75,30 @@ func (n *Net[M]) glance(events []*event[M]) (sum uint64) {
 	return sum
 }
 
+// Ahead reads what n messages of the node will look at, to whom to says, where hosts read
+// ahead: call it before several are sent.
+func (e *Endpoint[M]) Ahead(n int, to func(k int) overlay.ID) {
+	net := e.net
+	if !net.cfg.Lanes.Ahead || n < 2 {
+		return
+	}
+	l := net.laneOf(e.node)
+	for k := range n {
+		if peer, ok := net.guessed(to(k)); ok {
+			l.read += net.nodes[peer].place + net.glanceLinks(e.node, peer)
+		}
+	}
+}
+
+// guessed is the index that an ID says it has, which was not looked at.
+func (n *Net[M]) guessed(id overlay.ID) (int32, bool) {
+	if n.cfg.Number == nil {
+		return 0, false
+	}
+	k := n.cfg.Number(id)
+	return int32(k), k >= 0 && k < len(n.nodes)
+}
+
 // glanceLinks reads where i's end of a connection is likely to be.
 func (n *Net[M]) glanceLinks(i, peer int32) (sum uint64) {
 	links := n.nodes[i].links

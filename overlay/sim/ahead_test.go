@@ -38,6 +38,8 @@ func (h *seer) Receive(now time.Duration, from overlay.ID, m note) {
 		h.blind++
 	}
 	delete(h.stage, k)
+	strangers := []overlay.ID{from, "", "nobody", "n99999", "n00005"}
+	h.net.Ahead(len(strangers), func(k int) overlay.ID { return strangers[k] })
 	h.toy.Receive(now, from, m)
 }
 
@@ -48,6 +50,12 @@ func TestHostsReadAhead(t *testing.T) {
 	play := func(count int, ahead bool) (hash uint64, ready, blind int) {
 		net := sim.New(sim.Config[note]{
 			Seed: 3, Latency: sim.Uniform(8*time.Millisecond, 90*time.Millisecond), Measure: func(m note) (uint8, int) { return uint8(m % 7), 8 },
+			Number: func(id overlay.ID) (k int) {
+				if _, err := fmt.Sscanf(string(id), "n%d", &k); err != nil {
+					return -1
+				}
+				return k
+			},
 			Lanes: sim.Lanes{Count: count, Of: func(place uint64) int { return int(place % uint64(count)) }, Apart: 8 * time.Millisecond, Ahead: ahead},
 		})
 		hosts := make([]*seer, len(ids))

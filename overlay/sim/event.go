@@ -33,7 +33,7 @@ type event[M any] struct {
 	msg        M
 	from, to   int32 // of opControl, opCall, opWalk and opLooked, from is the call
 	life, mate uint32
-	next       int32 // in the agenda's lists
+	next       int32 // of the agenda's free slots
 	size       uint32
 	op         op
 	kind       uint8

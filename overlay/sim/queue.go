@@ -29,8 +29,8 @@ const (
 
 // An agenda holds the events to come. Those of the current slice of time stand in
 // order, and what comes into it meanwhile, or before it, in a small heap. Those of the
-// next two minutes hang unsorted on their slice, so that an event costs the same whatever
-// the number of those that wait; what is further away waits in a heap of its own.
+// next two minutes lie unsorted in the bins of their slice, so that an event costs the same
+// whatever the number of those that wait; what is further away waits in a heap of its own.
 type agenda[M any] struct {
 	chunks [][]event[M] // events by slot: they never move
 	unused int32        // slots that are free, each naming the next; from one, 0 ends
@@ -41,8 +41,9 @@ type agenda[M any] struct {
 	next     int
 	read     int               // and those before read were read ahead
 	soon     heap              // what came into the slice since
-	slices   []int32           // heads of the lists, slot+1, by slice modulo ring
+	slices   []int32           // the first bin of each, by slice modulo ring; 0: none
 	occupied [ring / 64]uint64 // which of them are not empty
+	bins     bins
 	late     heap
 }
 
@@ -66,8 +67,7 @@ func (a *agenda[M]) push(e event[M]) {
 		a.soon.push(it)
 	case s-a.current < ring:
 		k := s & (ring - 1)
-		at.next = a.slices[k]
-		a.slices[k] = slot + 1
+		a.slices[k] = a.bins.put(a.slices[k], slot)
 		a.occupied[k/64] |= 1 << (k % 64)
 	default:
 		a.late.push(it)
@@ -134,10 +134,11 @@ func (a *agenda[M]) advance() {
 	a.current = s
 	a.now, a.next, a.read = a.now[:0], 0, 0
 	k := s & (ring - 1)
-	for slot := a.slices[k]; slot != 0; {
-		e := a.event(slot - 1)
-		a.now = append(a.now, item{e.at, e.tie, slot - 1})
-		slot = e.next
+	for b := a.slices[k]; b != 0; b = a.bins.drop(b) {
+		for _, slot := range a.bins.at(b).slots() {
+			e := a.event(slot)
+			a.now = append(a.now, item{e.at, e.tie, slot})
+		}
 	}
 	a.slices[k] = 0
 	a.occupied[k/64] &^= 1 << (k % 64)

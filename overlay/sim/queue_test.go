@@ -47,6 +47,30 @@ func TestAgendaIsInOrder(t *testing.T) {
 	}
 }
 
+// A slice of time has room for any number of events, and its bins serve the next one.
+func TestManyEventsInOneSlice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var a agenda[int]
+	for round := range 3 {
+		begin := time.Duration(1+round) * time.Second >> sliceBits << sliceBits
+		var want []time.Duration
+		for range 50 * binMost {
+			at := begin + time.Duration(rng.Int64N(1<<sliceBits))
+			a.push(event[int]{at: at, tie: rng.Uint64()})
+			want = append(want, at)
+		}
+		slices.Sort(want)
+		for k, at := range want {
+			if e := a.pop(); e.at != at {
+				t.Fatalf("round %d, event %d: at %v, want %v", round, k, e.at, at)
+			}
+		}
+	}
+	if a.count != 0 || len(a.bins.chunks) != 1 {
+		t.Errorf("%d events left, %d chunks of bins", a.count, len(a.bins.chunks))
+	}
+}
+
 // Slots are used again: what waits at once decides how many there are.
 func TestAgendaUsesSlotsAgain(t *testing.T) {
 	var a agenda[int]
@@ -56,7 +80,7 @@ func TestAgendaUsesSlotsAgain(t *testing.T) {
 			a.pop()
 		}
 	}
-	if len(a.chunks) != 1 || a.count != 100 {
-		t.Errorf("%d chunks for %d events", len(a.chunks), a.count)
+	if len(a.chunks) != 1 || len(a.bins.chunks) != 1 || a.count != 100 {
+		t.Errorf("%d chunks and %d of bins for %d events", len(a.chunks), len(a.bins.chunks), a.count)
 	}
 }
