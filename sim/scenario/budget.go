@@ -29,10 +29,13 @@ func (s Scenario) Needs(cfg Config) string {
 
 const worthSaying = 1 << 30
 
-// Looking for garbage takes a fifth of a run where little of it is let to pile up. It may pile
-// up to what a run holds, where memory is plenty to twice that, and only then it is looked for:
-// else it would be every two minutes too, which for a million nodes takes a quarter of them.
-const leastHeap = 512 << 20
+// Looking for garbage takes a fifth of a run where little of it is let to pile up. It
+// may pile up to lazyGC percent of what is held; where memory is plenty, to twice what
+// a run holds, else to that.
+const (
+	lazyGC    = 400
+	leastHeap = 512 << 20
+)
 
 // collect prepares the memory of a run that holds so much: it sets how much garbage may pile
 // up and returns what undoes it.
@@ -45,7 +48,7 @@ func collect(holds, has uint64) (undo func()) {
 		largePages(most)
 	}
 	limit := debug.SetMemoryLimit(int64(max(most, leastHeap)))
-	percent := debug.SetGCPercent(-1)
+	percent := debug.SetGCPercent(lazyGC)
 	return func() {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)

@@ -21,21 +21,11 @@ var serial = Scenario{
 const (
 	stillItems = 10
 	stillEvery = 5 * time.Second
-	manyEvery  = 500 * time.Millisecond // among many
 )
-
-// pace is how long items of a still world are apart.
-func pace(cfg Config) time.Duration {
-	if cfg.Nodes > many {
-		return manyEvery
-	}
-	return stillEvery
-}
 
 // still plays one feed of everybody.
 func (r *run) still(change func(*sim.TreesConfig)) error {
-	every := pace(r.cfg)
-	w, err := r.newWorld(r.cfg.Nodes, r.cfg.WarmUp+(stillItems+1)*every, change)
+	w, err := r.newWorld(r.cfg.Nodes, r.cfg.WarmUp+(stillItems+1)*stillEvery, change)
 	defer r.close(w)
 	if err != nil {
 		return err
@@ -55,7 +45,7 @@ func (r *run) still(change func(*sim.TreesConfig)) error {
 	s := r.edges(w)
 	r.plot(childrenFigure(s.children))
 	trees, unicast := w.stress()
-	err = w.allHeld(stillItems, every)
+	err = w.allHeld(stillItems, stillEvery)
 	r.links(trees, unicast, f.tally.judged)
 	return err
 }
