@@ -97,12 +97,13 @@ type shape struct {
 // shape looks at every node and feed.
 func (w *world) shape() shape {
 	s := shape{children: make([]uint32, len(w.ids)), neighbours: make([]uint32, len(w.ids)), apart: make([]uint32, len(w.ids))}
+	peers := map[string]bool{} // one for all, who may be a million
 	for i := range w.ids {
 		n := w.Node(w.ids[i])
 		if n == nil {
 			continue
 		}
-		peers := map[string]bool{}
+		clear(peers)
 		for _, g := range n.Groups() {
 			st, _ := n.Status(g)
 			s.children[i] += uint32(len(st.Children))
