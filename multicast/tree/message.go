@@ -87,8 +87,8 @@ func (r Reason) String() string {
 }
 
 // Message is what one node sends another. It is a union: the type says which
-// fields count. A message is owned by its receiver; what it points to is
-// shared and never modified.
+// fields count. Nobody modifies one that was sent, nor what it points to: they
+// are shared by all its receivers, and by its sender.
 type Message struct {
 	Type    Type
 	Flags   Flags

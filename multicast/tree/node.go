@@ -37,7 +37,7 @@ type step struct {
 	now  time.Duration
 	out  *Outbox
 	pair *pair    // found last
-	told *Message // the last heads that went out
+	told *Message // heads that others may be told as well
 }
 
 // New makes a node. The router answers for the overlay; rng is the node's own
