@@ -57,10 +57,11 @@
 // place is kept for the child that goes, whatever else goes on there (keep.go); one that
 // finds none but a plainly bad one stays, and another goes (stay.go), but until one has, the
 // node takes nobody in. What would help many, and each of them too little, is room: a full
-// node counts for a newcomer next door what those that asked it in vain would gain by its places (demand.go), and so members of the top's own street
-// come to hang below it, and the heavy below those. That is hearsay, and is forgotten
-// within the minute; the child that goes loses a hop next door by it. One of its 16
-// places is kept for such swaps, so that nobody is without a parent while they last.
+// node counts for a newcomer next door what those that asked it in vain would gain by its
+// places (demand.go), and so members of the top's own street come to hang below it, and the
+// heavy below those. That is hearsay, and is forgotten within the minute; the child that goes
+// loses a hop next door by it. One of its 16 places is kept for such swaps, so that nobody is
+// without a parent while they last.
 // Who serves one group to the full adopts in others only who has no place, so that what
 // nodes send is even.
 // What is told is hearsay: it proposes whom to ask; round trips are measured, that to

@@ -89,9 +89,10 @@ func (n *Node) tellHeads(p *pair) {
 	n.sendHeads(p.id, m)
 }
 
-// sendHeads is send, but those who are told the same at one time get one message.
+// sendHeads is send, but those who are told the same at one time, an entry that they share and
+// nothing else, get one message.
 func (n *Node) sendHeads(to overlay.ID, m *Message) {
-	if t := n.step.told; t != nil && t.says(m) {
+	if t := n.step.told; t != nil && m.Digest == 0 && &t.Entries[0] == &m.Entries[0] {
 		t.Others++
 		n.post(to, t)
 		return
@@ -100,11 +101,6 @@ func (n *Node) sendHeads(to overlay.ID, m *Message) {
 	if sends := n.step.out.Sends; m.Digest == 0 {
 		n.step.told = sends[len(sends)-1].Msg
 	}
-}
-
-// says reports whether two messages are the same heads of one group, and nothing else.
-func (m *Message) says(o *Message) bool {
-	return m.Digest == 0 && o.Digest == 0 && len(m.Entries) == 1 && len(o.Entries) == 1 && &m.Entries[0] == &o.Entries[0]
 }
 
 // entry is a list of one entry with heads of the group. All who are told the same share it.

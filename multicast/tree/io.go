@@ -106,12 +106,6 @@ func (m *Message) Twin() *Message {
 	return &twin
 }
 
-// room makes room in the lists of an offer for so many peers and standings.
-func (m *Message) room(peers, posts int) {
-	m.Peers = slices.Grow(m.Peers, max(peers, peersUsual))
-	m.Posts = slices.Grow(m.Posts, max(posts, postsUsual))
-}
-
 // What an offer names, mostly: with room for that, hardly a list is made anew.
 const (
 	peersUsual = offerPeers + nearTold

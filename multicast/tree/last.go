@@ -77,9 +77,9 @@ func (g *group) slowOfLast() uint8 {
 // at times: of 100,000 nodes the very last was one that took itself for farther away than it is,
 // and looked around every forty seconds. So the very last, a handful, do not ask it. Where
 // many are below it, one of them could mostly do better by itself; but not where this node's
-// way is the detour that makes all of them late. Of a million nodes the last hundreds hung below a single one that had an event
-// after 109 ms and was 56 ms from the top: none of them found a way around it, and it was too
-// heavy to look for one.
+// way is the detour that makes all of them late. Of a million nodes the last hundreds hung
+// below a single one that had an event after 109 ms and was 56 ms from the top: none of them
+// found a way around it, and it was too heavy to look for one.
 func (n *Node) last(g *group) bool {
 	worst, delay := far(g.longest()), n.delay(g)
 	if worst == 0 || delay+far(g.far) < worst-worst/lastPart || g.weight() > lastMost && !n.late(g, lastBy) {

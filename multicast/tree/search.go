@@ -97,9 +97,9 @@ func (n *Node) probe(g *group, ids []overlay.ID) {
 func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 	o := n.step.out.inquiry(Offer, n.standing(g))
 	o.Group, o.Flags = g.id, n.pathFlags(g)
-	var stands []Standing
+	o.Peers, o.Posts = slices.Grow(o.Peers, peersUsual), slices.Grow(o.Posts, postsUsual)
 	if len(g.place.stands) == len(g.place.path) {
-		o.Path, stands = g.place.path, g.place.stands
+		o.Path, o.Posts = g.place.path, append(o.Posts, g.place.stands...)
 	}
 	if n.wouldTake(g, from, m) {
 		o.Flags |= Better
@@ -113,14 +113,10 @@ func (n *Node) onProbe(g *group, from overlay.ID, m *Message) {
 		}
 		var room [childrenUsual]ranked
 		near := n.nearest(g, from, m.Self.At, room[:0])
-		o.room(len(near)+nearTold, len(stands)+len(near)+nearTold)
-		o.Posts = append(o.Posts, stands...)
 		for _, c := range near {
 			o.Peers, o.Posts = append(o.Peers, c.id), append(o.Posts, c.stand)
 		}
 		n.nameNearby(g, from, m.Self, o)
-	} else {
-		o.Posts = append(o.Posts, stands...)
 	}
 	n.post(from, o)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
 	"github.com/feedtree/feedtree/overlay"
 )
@@ -14,34 +15,64 @@ import (
 func TestOneMessageTellsAll(t *testing.T) {
 	s := alone(t, tree.Config{}, &chart{hop: "parent"})
 	s.below("parent")
-	for k := range 6 {
-		s.link(overlay.ID(fmt.Sprint("far ", k)))
-	}
-	heads := func() map[*tree.Message]int32 {
-		told := map[*tree.Message]int32{}
-		for _, send := range s.out.Sends {
-			if send.Msg.Type == tree.Heads {
-				told[send.Msg]++
-			}
+	most, compared := int32(0), map[overlay.ID]int{}
+	for seq := uint64(1); seq <= 200; seq++ {
+		if seq < 7 { // at different times, and so not all compare at one
+			s.link(overlay.ID(fmt.Sprint("far ", seq)))
 		}
-		return told
-	}
-	most, own := int32(0), 0
-	for seq := uint64(1); seq <= 60; seq++ {
 		s.push("parent", event(seq))
 		s.among(10 * time.Second)
-		for m, n := range heads() {
+		told := map[*tree.Message]int32{}
+		for _, send := range s.out.Sends {
+			if send.Msg.Type != tree.Heads {
+				continue
+			}
+			if told[send.Msg]++; send.Msg.Digest != 0 {
+				compared[send.To]++
+			}
+		}
+		for m, n := range told {
 			if m.Others != n-1 || m.Digest != 0 && n > 1 {
 				t.Fatalf("item %d: a message of digest %x for %d, which says that %d others get it", seq, m.Digest, n, m.Others)
 			}
 			most = max(most, n)
-			if m.Digest != 0 {
-				own++
-			}
 		}
 	}
-	if most < 6 || own == 0 {
-		t.Errorf("at most %d were told by one message, and %d compared", most, own)
+	first := compared["far 1"]
+	for k := 1; k <= 6; k++ {
+		if n := compared[overlay.ID(fmt.Sprint("far ", k))]; n < first*3/4 || n == 0 {
+			t.Errorf("far %d compared %d times, the first of them %d", k, n, first)
+		}
+	}
+	if most < 6 {
+		t.Errorf("at most %d were told by one message", most)
+	}
+}
+
+// Who is told of another group at the same time is told of that one.
+func TestHeadsOfTwoGroupsAreTwoMessages(t *testing.T) {
+	s := alone(t, tree.Config{}, &chart{hop: "parent"})
+	s.below("parent")
+	other := multicast.GroupOf("https://example.org/other.xml")
+	s.joins(other, "parent", adopted("parent"))
+	s.link("far")
+	s.receive("near", tree.Message{Type: tree.Link, Group: other, Path: []overlay.ID{"elsewhere", "far"}})
+	for seq := uint64(1); seq <= 3; seq++ {
+		of := event(seq)
+		of.Group = other
+		s.push("parent", event(seq))
+		s.push("parent", of)
+		s.among(10 * time.Second)
+		for to, g := range map[overlay.ID]multicast.Group{"far": group, "near": other} {
+			for _, m := range s.sent(to, tree.Heads) {
+				if len(m.Entries) != 1 || m.Entries[0].Group != g {
+					t.Errorf("item %d: %s is told %+v", seq, to, m.Entries)
+				}
+			}
+			if len(s.sent(to, tree.Heads)) == 0 {
+				t.Errorf("item %d: %s is told nothing", seq, to)
+			}
+		}
 	}
 }
 
@@ -72,7 +103,7 @@ func TestInquiriesAreUsedAgain(t *testing.T) {
 // What is used again once a message is spent may be written over while its twin is still
 // under way: the twin says what was said.
 func TestTwin(t *testing.T) {
-	for _, typ := range []tree.Type{tree.Probe, tree.Offer} {
+	for _, typ := range []tree.Type{tree.Probe, tree.Offer, tree.Ping, tree.Pong} {
 		m := &tree.Message{Type: typ, Self: &tree.Standing{Weight: 7}, Others: 2}
 		if typ == tree.Offer {
 			m.Peers, m.Posts = []overlay.ID{"a"}, []tree.Standing{{Weight: 8}}
