@@ -187,7 +187,11 @@ func (h *host) Glance(stage int, from overlay.ID, m *tree.Message) uint64 {
 	if stage == 0 {
 		return uint64(len(h.records))
 	}
-	return h.node.Glance(stage-1, from, m)
+	sum := h.node.Glance(stage-1, from, m)
+	if stage == 1 {
+		sum += h.ep.Glance()
+	}
+	return sum
 }
 
 func (h *host) Deadline() time.Duration { return h.node.Deadline() }

@@ -21,6 +21,10 @@ type Glancer[M any] interface {
 // Glances is how often a host glances before an event.
 const Glances = 6
 
+// glancesToDeadline is after how many of them a host can say what its Deadline is without
+// waiting for memory.
+const glancesToDeadline = 3
+
 // ahead is how many events are looked at together: what they need fits in a processor's
 // second cache.
 const ahead = 32
@@ -45,28 +49,34 @@ func (n *Net[M]) readAhead(l *lane[M]) {
 
 func (n *Net[M]) glance(events []*event[M]) (sum uint64) {
 	for _, e := range events {
-		if e.op == opMessage {
-			sum += n.nodes[e.from].place
+		if e.from >= 0 && (e.op == opMessage || e.op == opOpen) {
+			sum += n.nodes[e.from].place + n.pos[e.from]
 		}
 		if e.to >= 0 {
 			nd := &n.nodes[e.to]
-			sum += nd.draws + uint64(len(nd.table.peers)) + uint64(nd.life)
+			sum += nd.draws + uint64(len(nd.table.peers)) + uint64(nd.life) + n.pos[e.to] + uint64(n.lane[e.to])
 		}
 	}
 	var hosts [ahead]Glancer[M]
 	var from [ahead]overlay.ID
 	for i, e := range events {
-		if e.to < 0 {
-			continue
-		}
-		hosts[i], _ = n.nodes[e.to].host.(Glancer[M])
-		if e.op == opMessage {
+		switch e.op {
+		case opMessage:
 			from[i] = n.nodes[e.from].id
 			sum += n.glanceLinks(e.to, e.from)
+		case opOpen:
+			sum += n.glanceLinks(e.to, e.from) + uint64(n.full[e.to])
+			continue // the hosts do not hear of it
+		}
+		if e.to >= 0 && !n.idle(e) {
+			hosts[i], _ = n.nodes[e.to].host.(Glancer[M])
 		}
 	}
 	for stage := range Glances {
 		for i, e := range events {
+			if stage == glancesToDeadline && hosts[i] != nil && e.op == opTick && n.nodes[e.to].host.Deadline() > e.at {
+				hosts[i] = nil
+			}
 			if hosts[i] != nil {
 				sum += hosts[i].Glance(stage, from[i], e.msg)
 			}
@@ -74,6 +84,9 @@ func (n *Net[M]) glance(events []*event[M]) (sum uint64) {
 	}
 	return sum
 }
+
+// idle reports whether an event is a tick that another one came before: see tick.
+func (n *Net[M]) idle(e *event[M]) bool { return e.op == opTick && n.nodes[e.to].tickAt > e.at }
 
 // Ahead reads what n messages of the node will look at, to whom to says, where hosts read
 // ahead: call it before several are sent.
@@ -85,7 +98,7 @@ func (e *Endpoint[M]) Ahead(n int, to func(k int) overlay.ID) {
 	l := net.laneOf(e.node)
 	for k := range n {
 		if peer, ok := net.guessed(to(k)); ok {
-			l.read += net.nodes[peer].place + net.glanceLinks(e.node, peer)
+			l.read += net.nodes[peer].place + net.glanceLinks(e.node, peer) + net.pos[peer]
 		}
 	}
 }
@@ -111,3 +124,6 @@ func (n *Net[M]) glanceLinks(i, peer int32) (sum uint64) {
 	}
 	return sum
 }
+
+// Glance reads what the endpoint is about, for a Glancer that is about to use it.
+func (e *Endpoint[M]) Glance() uint64 { return uint64(e.life) }

@@ -16,10 +16,16 @@ type seer struct {
 	ready int            // messages that came after all glances,
 	blind int            // and others
 	mixed int            // glances that did not come after the one before
+	other int            // glances for what is no message,
+	whole int            // and how often all were made
 }
 
 func (h *seer) Glance(stage int, from overlay.ID, m note) uint64 {
 	if from == "" {
+		h.other++
+		if stage == sim.Glances-1 {
+			h.whole++
+		}
 		return 0
 	}
 	k := fmt.Sprint(from, m)
@@ -85,5 +91,44 @@ func TestHostsReadAhead(t *testing.T) {
 	}
 	if one != two {
 		t.Errorf("the hashes are %x and %x", one, two)
+	}
+}
+
+// Nobody reads ahead for a connection that is made, of which hosts do not hear, nor, once that can
+// be known, for a tick whose deadline has moved on.
+func TestHostsDoNotReadAheadInVain(t *testing.T) {
+	ids := names(200)
+	net := sim.New(sim.Config[note]{Seed: 3, Latency: sim.Constant(20 * time.Millisecond), Lanes: sim.Lanes{
+		Count: 2, Of: func(place uint64) int { return int(place % 2) }, Apart: 20 * time.Millisecond, Ahead: true}})
+	hosts := make([]*seer, len(ids))
+	for i, id := range ids {
+		net.Add(id, func(ep *sim.Endpoint[note]) sim.Host[note] {
+			hosts[i] = &seer{toy: newToy(ep), stage: map[string]int{}}
+			hosts[i].fan, hosts[i].every = 0, time.Hour
+			return hosts[i]
+		})
+		net.CallAt(time.Second, id, func(time.Duration) { hosts[i].net.Send(ids[(i+100)%len(ids)], 1) })
+		net.CallAt(3*time.Second, id, func(time.Duration) { hosts[i].next = 5 * time.Second })
+		net.CallAt(4*time.Second, id, func(time.Duration) {
+			if i%2 == 0 {
+				hosts[i].next = time.Hour
+			}
+		})
+	}
+	sum := func() (other, whole, heard, ticks int) {
+		for _, h := range hosts {
+			other, whole, heard, ticks = other+h.other, whole+h.whole, heard+1+h.routes, ticks+h.ticks
+		}
+		return other, whole, heard, ticks
+	}
+	net.Run(2 * time.Second)
+	if other, _, heard, _ := sum(); net.Counts().Dials < 50 || other > heard*sim.Glances {
+		t.Errorf("%d glances for %d calls, and %d connections that were made", other, heard, net.Counts().Dials)
+	}
+	net.Run(4900 * time.Millisecond)
+	_, before, _, _ := sum()
+	net.Run(6 * time.Second)
+	if _, whole, _, ticks := sum(); ticks != 100 || whole-before < 90 || whole-before > 100 {
+		t.Errorf("%d ticks, and everything was read for %d: the other hundred hosts had put off theirs", ticks, whole-before)
 	}
 }

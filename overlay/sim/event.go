@@ -25,7 +25,7 @@ const (
 )
 
 // An event is what is to happen. life and mate are the lives of to and from
-// that it was made for. It fills one cache line of 64 bytes.
+// that it was made for. It fills one cache line of 64 bytes, no more and no less.
 type event[M any] struct {
 	at         time.Duration
 	tie        uint64
@@ -33,10 +33,10 @@ type event[M any] struct {
 	msg        M
 	from, to   int32 // of opControl, opCall, opWalk and opLooked, from is the call
 	life, mate uint32
-	next       int32 // of the agenda's free slots
 	size       uint32
 	op         op
 	kind       uint8
+	_          [6]byte
 }
 
 // calls are the functions that events in the future call, by number.

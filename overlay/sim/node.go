@@ -215,6 +215,7 @@ func (e *Endpoint[M]) Closest(key overlay.Key, n int) []overlay.ID {
 	for _, c := range l.near {
 		l.ids = append(l.ids, e.net.nodes[c.node].id)
 	}
+	e.Ahead(len(l.ids), func(k int) overlay.ID { return l.ids[k] }) // whoever asked asks more about them
 	return l.ids
 }
 

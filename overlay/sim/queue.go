@@ -33,7 +33,7 @@ const (
 // whatever the number of those that wait; what is further away waits in a heap of its own.
 type agenda[M any] struct {
 	chunks [][]event[M] // events by slot: they never move
-	unused int32        // slots that are free, each naming the next; from one, 0 ends
+	unused []int32      // slots that are free, the last one is taken first
 	count  int
 
 	current  int64  // the slice that now and soon hold
@@ -41,7 +41,7 @@ type agenda[M any] struct {
 	next     int
 	read     int               // and those before read were read ahead
 	soon     heap              // what came into the slice since
-	slices   []int32           // the first bin of each, by slice modulo ring; 0: none
+	slices   []pile            // by slice modulo ring
 	occupied [ring / 64]uint64 // which of them are not empty
 	bins     bins
 	late     heap
@@ -53,13 +53,13 @@ func (a *agenda[M]) event(slot int32) *event[M] {
 
 // push takes an event in.
 func (a *agenda[M]) push(e event[M]) {
-	if a.unused == 0 {
+	if len(a.unused) == 0 {
 		a.grow()
 	}
-	slot := a.unused - 1
-	at := a.event(slot)
-	a.unused = at.next
-	*at = e
+	last := len(a.unused) - 1
+	slot := a.unused[last]
+	a.unused = a.unused[:last]
+	*a.event(slot) = e
 	a.count++
 	it := item{e.at, e.tie, slot}
 	switch s := int64(e.at) >> sliceBits; {
@@ -76,16 +76,13 @@ func (a *agenda[M]) push(e event[M]) {
 
 func (a *agenda[M]) grow() {
 	if a.slices == nil {
-		a.slices = make([]int32, ring)
+		a.slices = make([]pile, ring)
 	}
 	first := int32(len(a.chunks) << chunkBits)
-	chunk := make([]event[M], 1<<chunkBits)
-	for k := range chunk {
-		chunk[k].next = first + int32(k) + 2
+	a.chunks = append(a.chunks, make([]event[M], 1<<chunkBits))
+	for slot := first + 1<<chunkBits - 1; slot >= first; slot-- {
+		a.unused = append(a.unused, slot)
 	}
-	chunk[len(chunk)-1].next = 0
-	a.chunks = append(a.chunks, chunk)
-	a.unused = first + 1
 }
 
 // head returns the place in time of the next event; false if there is none.
@@ -117,8 +114,8 @@ func (a *agenda[M]) pop() event[M] {
 	}
 	at := a.event(it.slot)
 	e := *at
-	*at = event[M]{next: a.unused}
-	a.unused = it.slot + 1
+	*at = event[M]{}
+	a.unused = append(a.unused, it.slot)
 	a.count--
 	return e
 }
@@ -134,8 +131,10 @@ func (a *agenda[M]) advance() {
 	a.current = s
 	a.now, a.next, a.read = a.now[:0], 0, 0
 	k := s & (ring - 1)
-	for b := a.slices[k]; b != 0; b = a.bins.drop(b) {
-		for _, slot := range a.bins.at(b).slots() {
+	for p := a.slices[k]; p != 0; {
+		var slots []int32
+		slots, p = a.bins.drop(p)
+		for _, slot := range slots {
 			e := a.event(slot)
 			a.now = append(a.now, item{e.at, e.tie, slot})
 		}
