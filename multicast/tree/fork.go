@@ -186,7 +186,7 @@ func (n *Node) sendFork(g *group, to overlay.ID, proof *multicast.Event) {
 // ways is how an event came, for people: what no neighbour sent came from a node
 // near the root.
 func (n *Node) ways(g *group, a arrival) multicast.Via {
-	if a.via == multicast.ViaLazy && !g.isLazy(a.from) && !g.near(a.from) {
+	if a.via == multicast.ViaLazy && !n.isLazy(g, a.from) && !g.near(a.from) {
 		return multicast.ViaReplica
 	}
 	return a.via

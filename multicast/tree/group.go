@@ -139,11 +139,16 @@ func (g *group) child(id overlay.ID) int {
 	return -1
 }
 
-func (g *group) isLazy(id overlay.ID) bool { return g.lazyAt(id) >= 0 }
+// isLazy reports whether there is a lazy link to id.
+func (n *Node) isLazy(g *group, id overlay.ID) bool { return n.lazyAt(g, id) >= 0 }
 
 // lazyAt is where a lazy link stands, -1 if there is none.
-func (g *group) lazyAt(id overlay.ID) int {
-	return slices.IndexFunc(g.links.lazy, func(p *pair) bool { return p.id == id })
+func (n *Node) lazyAt(g *group, id overlay.ID) int {
+	p := n.pair(id)
+	if p == nil {
+		return -1
+	}
+	return slices.Index(g.links.lazy, p)
 }
 
 // near reports whether id is the parent or a child.

@@ -24,7 +24,7 @@ func (n *Node) sample(g *group) []overlay.ID {
 // has some at once, before its own walks end somewhere.
 func (n *Node) meet(g *group, ids []overlay.ID) {
 	for _, id := range ids {
-		if id != n.self && g.member && !g.near(id) && !g.isLazy(id) && len(g.links.lazy) < n.lazySoon() && !n.tooMany(id) {
+		if id != n.self && g.member && !g.near(id) && !n.isLazy(g, id) && len(g.links.lazy) < n.lazySoon() && !n.tooMany(id) {
 			n.send(id, n.linkTo(g))
 		}
 	}
@@ -145,7 +145,7 @@ func (n *Node) makeLink(g *group) {
 func (n *Node) onLink(g *group, from overlay.ID, m *Message) {
 	sibling := len(m.Path) > 1 && m.Path[len(m.Path)-1] == g.place.parent && int(g.size()) > 2*n.cfg.Children
 	switch {
-	case g.isLazy(from):
+	case n.isLazy(g, from):
 	case !n.couldLink(g, from) || sibling:
 		n.send(from, &Message{Type: Unlink, Group: g.id})
 		return
@@ -164,7 +164,7 @@ func (n *Node) linkTo(g *group) *Message {
 }
 
 func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
-	if g.isLazy(from) {
+	if n.isLazy(g, from) {
 		return
 	}
 	if !n.couldLink(g, from) {
@@ -185,7 +185,7 @@ func (n *Node) addLazy(g *group, id overlay.ID) {
 }
 
 func (n *Node) dropLazy(g *group, id overlay.ID, tell bool) {
-	i := g.lazyAt(id)
+	i := n.lazyAt(g, id)
 	if i < 0 {
 		return
 	}

@@ -125,7 +125,7 @@ func (n *Node) edgesOf(p *pair) []Entry {
 		if g.place.parent == p.id {
 			es = append(es, Entry{Group: g.id, Edge: g.place.edge})
 		}
-		if g.isLazy(p.id) {
+		if n.isLazy(g, p.id) {
 			es = append(es, Entry{Group: g.id})
 		}
 	}
@@ -161,7 +161,7 @@ func (n *Node) syncTheirs(from overlay.ID, e Entry) {
 	g := n.find(e.Group)
 	switch {
 	case e.Edge == 0:
-		if g == nil || !g.isLazy(from) {
+		if g == nil || !n.isLazy(g, from) {
 			n.send(from, &Message{Type: Unlink, Group: e.Group})
 		}
 	case e.Flags&AsParent != 0:
