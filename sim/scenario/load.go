@@ -26,7 +26,9 @@ type load struct {
 // counted is what one lane counts, in memory of its own.
 type counted struct {
 	amount
-	_ [64]byte
+	asked []int32 // nodes asked that are in no requests yet,
+	near  uint32  // and what was read to have those near: it means nothing
+	_     [64]byte
 }
 
 // An amount counts messages by what they are for.
@@ -70,6 +72,30 @@ func (a *amount) plus(b *amount) {
 func (l *load) init(nodes, lanes int) {
 	l.sends, l.requests = make([]uint32, nodes), make([]uint32, nodes)
 	l.lanes = make([]counted, lanes)
+	for k := range l.lanes {
+		l.lanes[k].asked = make([]int32, 0, askedTogether)
+	}
+}
+
+// Nodes asked are counted some together: each is elsewhere in memory, and who counts one by one
+// waits for that each time.
+const askedTogether = 64
+
+// ask counts a join or a probe at a node.
+func (l *load) ask(own *counted, node int32) {
+	if own.asked = append(own.asked, node); len(own.asked) == cap(own.asked) {
+		l.countAsked(own)
+	}
+}
+
+func (l *load) countAsked(own *counted) {
+	for _, node := range own.asked {
+		own.near += atomic.LoadUint32(&l.requests[node])
+	}
+	for _, node := range own.asked {
+		atomic.AddUint32(&l.requests[node], 1)
+	}
+	own.asked = own.asked[:0]
 }
 
 // all is everything so far.
@@ -82,6 +108,9 @@ func (l *load) all() (sum amount) {
 
 // round ends a round: it looks for the busiest node.
 func (l *load) round() {
+	for k := range l.lanes {
+		l.countAsked(&l.lanes[k])
+	}
 	for i, n := range l.requests {
 		l.busiest = max(l.busiest, n)
 		l.requests[i] = 0
@@ -91,7 +120,7 @@ func (l *load) round() {
 // sent is called for every message of the world.
 func (w *world) sent(_ time.Duration, from, to overlay.ID, m *tree.Message) {
 	l, sender := &w.load, index(from)
-	own := &l.lanes[w.lane[sender]].amount
+	own := &l.lanes[w.lane[sender]]
 	size := uint64(sim.Size(m))
 	switch {
 	case m.Type != tree.Data:
@@ -100,7 +129,7 @@ func (w *world) sent(_ time.Duration, from, to overlay.ID, m *tree.Message) {
 			l.perNode[sender]++
 		}
 		if asks(m.Type) {
-			atomic.AddUint32(&l.requests[index(to)], 1)
+			l.ask(own, index(to))
 		}
 	case !m.Event.Stamp.Heartbeat(): // heartbeats are neither payload nor control
 		f := w.of[m.Group]
@@ -113,7 +142,7 @@ func (w *world) sent(_ time.Duration, from, to overlay.ID, m *tree.Message) {
 
 // asks reports whether a message of that type makes its receiver decide over a
 // place in the tree.
-func asks(t tree.Type) bool { return t == tree.Join || t.String() == "probe" }
+func asks(t tree.Type) bool { return t == tree.Join || t == tree.Probe }
 
 // payload counts an event on its way.
 func (w *world) payload(from, to int32, f *feed, p payload) {

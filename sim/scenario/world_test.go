@@ -6,6 +6,7 @@ import (
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/multicast/tree"
+	"github.com/feedtree/feedtree/overlay"
 	oversim "github.com/feedtree/feedtree/overlay/sim"
 )
 
@@ -148,5 +149,31 @@ func TestPlace(t *testing.T) {
 	}
 	if index(named(123456)) != 123456 {
 		t.Error("names and numbers differ")
+	}
+}
+
+// The busiest node of a round is asked by all lanes, and nobody who asked is left out or counted in
+// the next round.
+func TestBusiest(t *testing.T) {
+	w, f := byHand()
+	w.load.init(8, 2)
+	w.lane = []uint8{0, 1, 0, 1, 0, 1, 0, 1}
+	ask := func(from, to string, times int) {
+		for range times {
+			w.sent(0, overlay.ID(from), overlay.ID(to), &tree.Message{Type: tree.Probe, Group: f.group})
+		}
+	}
+	ask("n0", "n3", askedTogether+1)
+	ask("n1", "n3", 5)
+	ask("n2", "n5", 7)
+	w.sent(0, "n2", "n3", &tree.Message{Type: tree.Ping})
+	w.load.round()
+	if w.load.busiest != askedTogether+6 {
+		t.Errorf("the busiest node was asked %d times, want %d", w.load.busiest, askedTogether+6)
+	}
+	ask("n0", "n5", askedTogether+3)
+	w.load.round()
+	if w.load.busiest != askedTogether+6 {
+		t.Errorf("then %d: another one was asked %d times in a round of its own", w.load.busiest, askedTogether+3)
 	}
 }
