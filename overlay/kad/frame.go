@@ -3,9 +3,7 @@ package kad
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"io"
-	"os"
 	"sync"
 )
 
@@ -79,8 +77,6 @@ func readBody(r *bufio.Reader, length int) ([]byte, error) {
 		switch {
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
 			return nil, errTruncated
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, errSlow
 		case err != nil:
 			return nil, err
 		}

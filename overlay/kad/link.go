@@ -48,6 +48,8 @@ type link struct {
 	dead   bool            // nothing may be added any more
 	turn   <-chan struct{} // closed when the callbacks of whoever was before are over
 	pulse  pulse
+
+	reading, writing transfer // by whoever serves in and out
 }
 
 // bare reports whether nothing happens on the link.
@@ -105,9 +107,10 @@ func (n *Node) write(l *link, wake <-chan struct{}) {
 			}
 			continue
 		}
-		_ = s.SetWriteDeadline(time.Now().Add(writePatience))
 		l.pulse.wrote(s.Conn())
+		l.writing.begin(n.links.clock(time.Now()))
 		err := writeFrames(s, frames)
+		l.writing.end()
 		n.count.add(framesOut, len(frames))
 		n.count.add(bytesOut, size(frames))
 		if err != nil {
@@ -245,7 +248,7 @@ func (n *Node) read(l *link, s network.Stream) error {
 		if err != nil {
 			return err
 		}
-		frame, err := n.receive(r, s, length)
+		frame, err := n.receive(l, r, s, length)
 		if err != nil {
 			return err
 		}
@@ -266,7 +269,7 @@ var errReplaced = errors.New("a newer stream took over")
 
 // receive reads one frame's body, in bounded time and memory. What is longer than
 // step stays reserved until it was handed over.
-func (n *Node) receive(r *bufio.Reader, s network.Stream, length int) ([]byte, error) {
+func (n *Node) receive(l *link, r *bufio.Reader, s network.Stream, length int) ([]byte, error) {
 	if length <= r.Buffered() {
 		return readBody(r, length)
 	}
@@ -275,9 +278,11 @@ func (n *Node) receive(r *bufio.Reader, s network.Stream, length int) ([]byte, e
 			return nil, errMemory
 		}
 	}
-	_ = s.SetReadDeadline(time.Now().Add(readPatience))
+	l.reading.begin(n.links.clock(time.Now()))
 	frame, err := readBody(r, length)
-	_ = s.SetReadDeadline(time.Time{})
+	if l.reading.end() && err != nil {
+		err = errSlow
+	}
 	if err != nil && length > step {
 		s.Scope().ReleaseMemory(length)
 	}

@@ -31,6 +31,7 @@ type links struct {
 	kept   map[peer.ID]bool
 	bytes  int // queued on all links
 	closed bool
+	began  time.Time
 }
 
 func newLinks() *links {
@@ -38,6 +39,7 @@ func newLinks() *links {
 		byPeer: make(map[peer.ID]*link),
 		turns:  make(map[peer.ID]<-chan struct{}),
 		kept:   make(map[peer.ID]bool),
+		began:  time.Now(),
 	}
 }
 

@@ -103,6 +103,9 @@ func (n *Node) look(now time.Time, late bool) (again time.Time) {
 		n.count.inc(linksIdle)
 		endStream(s)
 	}
+	for _, s := range n.links.stalled(now, late) {
+		_ = s.Reset() // who reads or writes it loses the link
+	}
 	return again
 }
 
