@@ -52,6 +52,16 @@ type meter struct {
 	total     Traffic
 	budget    allowance
 	looked    time.Time // at the connections
+	last      counted
+}
+
+// counted is who streams carried something for last: mostly it is the same once more, as a frame
+// comes in pieces.
+type counted struct {
+	about    protocol.ID
+	with     peer.ID
+	flow     *flow // nil: nobody
+	protocol *Traffic
 }
 
 // flow is what went between this node and a peer.
@@ -92,7 +102,15 @@ func (m *meter) LogRecvMessageStream(n int64, about protocol.ID, with peer.ID) {
 func (m *meter) stream(t Traffic, about protocol.ID, with peer.ID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.flow(with).streams.add(t)
+	if l := &m.last; l.flow == nil || l.with != with || l.about != about {
+		*l = counted{about, with, m.flow(with), m.protocol(about)}
+	}
+	m.last.flow.streams.add(t)
+	m.last.protocol.add(t)
+}
+
+// protocol is what went by one, or by those that are not counted apart.
+func (m *meter) protocol(about protocol.ID) *Traffic {
 	name := cmp.Or(string(about), unnamed)
 	p := m.protocols[name]
 	if p == nil && len(m.protocols) >= maxProtocols {
@@ -103,7 +121,7 @@ func (m *meter) stream(t Traffic, about protocol.ID, with peer.ID) {
 		p = new(Traffic)
 		m.protocols[name] = p
 	}
-	p.add(t)
+	return p
 }
 
 func (m *meter) flow(p peer.ID) *flow {
@@ -121,6 +139,7 @@ func (m *meter) look(now time.Time, conns []network.Conn) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.looked = now
+	m.last = counted{}
 	over := make(map[peer.ID]transports, len(m.peers))
 	for _, c := range conns {
 		if !c.IsClosed() { // else closed reads it, or did

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 )
 
@@ -74,6 +75,30 @@ func TestProtocolsCountedAreBounded(t *testing.T) {
 	s := m.spending(time.Now())
 	if len(s.Protocols) > maxProtocols+1 || s.Protocols[otherName].Received != 1000-maxProtocols {
 		t.Errorf("%d protocols, %d bytes of others", len(s.Protocols), s.Protocols[otherName].Received)
+	}
+}
+
+// A frame comes in pieces, of which only the first has its counters looked up: they are those of
+// its peer and its protocol all the same, also once the peer was forgotten.
+func TestPiecesAreCountedWhereTheyBelong(t *testing.T) {
+	m := newMeter(0)
+	for _, x := range []struct {
+		about protocol.ID
+		with  peer.ID
+		n     int64
+	}{{"/a", "p", 1}, {"/a", "p", 2}, {"/b", "p", 4}, {"/b", "q", 8}, {"/b", "q", 16}, {"/a", "q", 32}} {
+		m.LogRecvMessageStream(x.n, x.about, x.with)
+	}
+	if p, q := m.peers["p"].streams.Received, m.peers["q"].streams.Received; p != 7 || q != 56 {
+		t.Errorf("%d bytes from p and %d from q, want 7 and 56", p, q)
+	}
+	if a, b := m.protocols["/a"].Received, m.protocols["/b"].Received; a != 35 || b != 28 {
+		t.Errorf("%d bytes of a and %d of b, want 35 and 28", a, b)
+	}
+	m.look(time.Now(), nil) // nobody is connected
+	m.LogSentMessageStream(64, "/a", "q")
+	if q := m.peers["q"]; q == nil || q.streams != (Traffic{Sent: 64}) {
+		t.Errorf("after q was forgotten it has %+v", q)
 	}
 }
 
