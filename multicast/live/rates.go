@@ -2,6 +2,7 @@ package live
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast/tree"
@@ -22,8 +23,9 @@ const (
 
 // rates is the token buckets of the peers. It is safe for concurrent use.
 type rates struct {
-	mu    sync.Mutex
-	peers map[overlay.ID]*allowance
+	mu      sync.Mutex
+	peers   map[overlay.ID]*allowance
+	charged atomic.Bool // somebody ever was: who brings events is looked up only then
 }
 
 // allowance is what a peer may still cost: joins, messages that ask for work
@@ -34,6 +36,15 @@ type allowance struct {
 
 // allow decides about a message before anything expensive is done for it.
 func (r *rates) allow(now time.Time, from overlay.ID, t tree.Type) reason {
+	switch t {
+	case tree.Join, tree.Pull, tree.Walk, tree.Link, tree.Fork:
+	case tree.Data:
+		if !r.charged.Load() {
+			return ""
+		}
+	default:
+		return ""
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch t {
@@ -58,6 +69,7 @@ func (r *rates) charge(now time.Time, from overlay.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.of(now, from).bad.AllowN(now, 1)
+	r.charged.Store(true)
 }
 
 func (r *rates) of(now time.Time, id overlay.ID) *allowance {
