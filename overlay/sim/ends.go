@@ -89,12 +89,13 @@ func (n *Net[M]) linkOf(i, peer int32) *link {
 
 // setLink makes i's end of a connection what it is to be.
 func (n *Net[M]) setLink(i int32, l link) *link {
-	if own := n.linkOf(i, l.peer); own != nil {
+	n.nodes[i].makePages(l.peer)
+	list, at, found := n.linkAt(i, l.peer)
+	if found {
+		own := &(*list)[at]
 		*own = linkTo(l.peer, l.life(), max(l.next(), own.next()))
 		return own
 	}
-	n.nodes[i].makePages(l.peer)
-	list, at, _ := n.linkAt(i, l.peer)
 	if links := *list; len(links) == cap(links) {
 		more := make([]link, len(links), max(len(links)+max(len(links)/4, linksMore), linksUsual))
 		copy(more, links)
