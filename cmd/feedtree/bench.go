@@ -26,6 +26,7 @@ type benchMulticastCmd struct {
 	Delay    time.Duration `help:"Delay of every packet on its way." placeholder:"TIME" env:"-"`
 	Cut      time.Duration `help:"Cut a member off for so long, too, and count what it gets of what it missed." placeholder:"TIME" env:"-"`
 	Burst    int           `help:"Publish so many items as fast as they are taken, too." placeholder:"N" env:"-"`
+	Runs     int           `help:"Measure each so often, in turn, and give the medians: figures of one run are a matter of luck." default:"1" env:"-"`
 	JSON     string        `name:"json" help:"Write the figures for machines, too." placeholder:"FILE" type:"path" env:"-"`
 }
 
@@ -35,7 +36,7 @@ func (benchMulticastCmd) Help() string {
 
 Examples:
 
-    feedtree bench multicast --nodes 20
+    feedtree bench multicast --nodes 20 --runs 3
     feedtree bench multicast --nodes 100 --delay 100ms --backend tree,gossip --json delay.json
     feedtree bench multicast --cut 30s --burst 10000 --messages 10`
 }
@@ -52,7 +53,7 @@ func (c benchMulticastCmd) Run(ctx context.Context, t terminal) error {
 	}
 	result, err := bench.Run(ctx, bench.Config{
 		Nodes: c.Nodes, Messages: c.Messages, Size: c.Size, Rate: c.Rate, Backends: c.Backend,
-		Delay: c.Delay, Cut: c.Cut, Burst: c.Burst, Progress: progress,
+		Delay: c.Delay, Cut: c.Cut, Burst: c.Burst, Runs: c.Runs, Progress: progress,
 	})
 	bar.clear()
 	if len(result.Rows) > 0 || result.Partial {

@@ -32,6 +32,10 @@
 // delivered, while items come 50 times a second, or less often to more than 20 nodes, and
 // the hosts are connected already.
 //
+// Of several runs a row has the medians, of Max and Depth the most, and what is counted is added up:
+// what one run lost shows. The backends run in turn, so that a machine that becomes slower does so
+// for all of them.
+//
 // # Delay
 //
 // An injected delay holds back every UDP packet for its time in the sender's socket:

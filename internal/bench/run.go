@@ -22,6 +22,7 @@ type Config struct {
 	Delay    time.Duration // of every packet, one way
 	Cut      time.Duration // 0, or how long a member is cut off while items go on
 	Burst    int           // 0, or how many items are published as fast as they are taken
+	Runs     int           // of every backend, in turn; a row has the medians; 0: 1
 
 	bare   int64         // the memory of the process before any host
 	settle time.Duration // between joining and publishing, until tables and places are found; 0: 25 s
@@ -42,6 +43,7 @@ type Result struct {
 // Row is one backend's figures. Fields of a phase that did not run are absent.
 type Row struct {
 	Backend   string  `json:"backend"`
+	Runs      int     `json:"runs,omitempty"` // if several: medians, the most of Max and Depth, and sums of what is counted
 	Nodes     int     `json:"nodes"`
 	Messages  int     `json:"messages"`
 	Size      int     `json:"size"`
@@ -111,25 +113,40 @@ func Run(ctx context.Context, c Config) (Result, error) {
 		return Result{}, err
 	}
 	c.bare = inUse()
-	var result Result
-	for _, name := range Backends {
-		if !slices.Contains(c.Backends, name) {
-			continue
-		}
-		row, err := c.measure(ctx, name)
-		switch {
-		case ctx.Err() != nil:
-			if row.Expected > 0 {
-				result.Rows = append(result.Rows, row)
+	rows := map[string][]Row{}
+	for range c.Runs {
+		for _, name := range c.ordered() {
+			row, err := c.measure(ctx, name)
+			if ctx.Err() != nil {
+				if row.Expected > 0 && len(rows[name]) == 0 { // half a run among whole ones says nothing
+					rows[name] = []Row{row}
+				}
+				result := c.result(rows)
+				result.Partial = true
+				return result, nil
 			}
-			result.Partial = true
-			return result, nil
-		case err != nil:
-			return result, fmt.Errorf("%s: %w", name, err)
+			if err != nil {
+				return c.result(rows), fmt.Errorf("%s: %w", name, err)
+			}
+			rows[name] = append(rows[name], row)
 		}
-		result.Rows = append(result.Rows, row)
 	}
-	return result, nil
+	return c.result(rows), nil
+}
+
+// ordered are the backends in the order of running.
+func (c *Config) ordered() []string {
+	return slices.DeleteFunc(slices.Clone(Backends), func(name string) bool { return !slices.Contains(c.Backends, name) })
+}
+
+// result has a row for each backend that was measured.
+func (c *Config) result(rows map[string][]Row) (r Result) {
+	for _, name := range c.ordered() {
+		if of := rows[name]; len(of) > 0 {
+			r.Rows = append(r.Rows, median(of))
+		}
+	}
+	return r
 }
 
 func (c *Config) check() error {
@@ -140,8 +157,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("%d messages at %v a second: both must be more than 0", c.Messages, c.Rate)
 	case c.Size < 1 || c.Size > signing.MaxPayload:
 		return fmt.Errorf("a size of %d: from 1 to %d bytes", c.Size, signing.MaxPayload)
-	case c.Delay < 0 || c.Cut < 0 || c.Burst < 0:
-		return fmt.Errorf("delay %v, cut %v, burst %d: none may be negative", c.Delay, c.Cut, c.Burst)
+	case c.Delay < 0 || c.Cut < 0 || c.Burst < 0 || c.Runs < 0:
+		return fmt.Errorf("delay %v, cut %v, burst %d, runs %d: none may be negative", c.Delay, c.Cut, c.Burst, c.Runs)
 	case len(c.Backends) == 0:
 		return fmt.Errorf("no backend: there are %v", Backends)
 	}
@@ -150,6 +167,7 @@ func (c *Config) check() error {
 			return fmt.Errorf("backend %q: there are %v", b, Backends)
 		}
 	}
+	c.Runs = max(c.Runs, 1)
 	if c.settle == 0 {
 		c.settle = 25 * time.Second
 	}
