@@ -23,10 +23,9 @@
 //     the oldest of a million would be in 22,668, connections that nobody accepts.
 //
 //   - Static and serial warm up for two and a half minutes, and their items are five
-//     seconds apart; of more than 100,000 nodes one second, for each second of simulated
-//     time takes a million nodes many. [Config.WarmUp] sets another time: rounds and
-//     messages until the tree is within 5 % of what it ends at are more the longer it
-//     goes on.
+//     seconds apart, of a million nodes too: half a second apart, all ten met the tree as
+//     it was at one moment. [Config.WarmUp] sets another time: rounds and messages until
+//     the tree is within 5 % of what it ends at are more the longer it goes on.
 //
 //   - An item is due at every member, the publisher apart, that is up when the
 //     item is published and up a minute later, connected or not. Coverage is the

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"runtime"
 	"time"
 
 	"github.com/feedtree/feedtree/sim"
@@ -24,19 +23,9 @@ const (
 	stillEvery = 5 * time.Second
 )
 
-// itemsApart is how long after each other the items of a world of so many nodes come: what a
-// million nodes do anyway in five seconds takes longer than what an item makes them do.
-func itemsApart(nodes int) time.Duration {
-	if nodes > many {
-		return time.Second
-	}
-	return stillEvery
-}
-
 // still plays one feed of everybody.
 func (r *run) still(change func(*sim.TreesConfig)) error {
-	apart := itemsApart(r.cfg.Nodes)
-	w, err := r.newWorld(r.cfg.Nodes, r.cfg.WarmUp+(stillItems+1)*apart, change)
+	w, err := r.newWorld(r.cfg.Nodes, r.cfg.WarmUp+(stillItems+1)*stillEvery, change)
 	defer r.close(w)
 	if err != nil {
 		return err
@@ -56,10 +45,7 @@ func (r *run) still(change func(*sim.TreesConfig)) error {
 	s := r.edges(w)
 	r.plot(childrenFigure(s.children))
 	trees, unicast := w.stress()
-	if r.cfg.Nodes > many {
-		runtime.GC() // not while items go out: each leaves most when memory is fullest
-	}
-	err = w.allHeld(stillItems, apart)
+	err = w.allHeld(stillItems, stillEvery)
 	r.links(trees, unicast, f.tally.judged)
 	return err
 }
