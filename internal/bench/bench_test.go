@@ -89,7 +89,7 @@ func TestQuantile(t *testing.T) {
 			t.Errorf("%v: %d, want %d", q, got, want)
 		}
 	}
-	if quantile(nil, 0.5) != 0 {
+	if quantile[time.Duration](nil, 0.5) != 0 {
 		t.Error("of nothing")
 	}
 }

@@ -1,9 +1,7 @@
 package bench
 
-import "slices"
-
-// median is the row of several runs of one backend: the median of each figure, the most of what is
-// a most, and the sum of what is counted, so that no loss of any run is hidden.
+// median is the row of several runs of one backend: the median of each figure, of two in the middle
+// the larger, the most of what is a most, and the sum of what is counted, so that no loss of any run is hidden.
 func median(rows []Row) Row {
 	m := rows[0]
 	if len(rows) == 1 {
@@ -20,9 +18,7 @@ func median(rows []Row) Row {
 		for i := range rows {
 			all[i] = *f(&rows[i])
 		}
-		slices.Sort(all)
-		half := len(all) / 2
-		*f(&m) = (all[half] + all[len(all)-1-half]) / 2
+		*f(&m) = quantile(all, 0.5)
 	}
 	for _, r := range rows[1:] {
 		m.Expected, m.Delivered = m.Expected+r.Expected, m.Delivered+r.Delivered

@@ -18,7 +18,7 @@ func TestMedian(t *testing.T) {
 	if cut != (Losses{Expected: 15, Delivered: 14, Seconds: 90}) {
 		t.Errorf("of the cut %+v", cut)
 	}
-	if even := median([]Row{row(1, 10), row(4, 10)}); even.P50 != 2.5 || even.Burst != nil {
+	if even := median([]Row{row(1, 10), row(4, 10)}); even.P50 != 4 || even.Burst != nil {
 		t.Errorf("of two runs %+v", even)
 	}
 	one := row(1, 10)

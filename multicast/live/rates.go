@@ -37,31 +37,38 @@ type allowance struct {
 // allow decides about a message before anything expensive is done for it.
 func (r *rates) allow(now time.Time, from overlay.ID, t tree.Type) reason {
 	switch t {
-	case tree.Join, tree.Pull, tree.Walk, tree.Link, tree.Fork:
-	case tree.Data:
-		if !r.charged.Load() {
-			return ""
-		}
-	default:
-		return ""
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch t {
 	case tree.Join:
-		if !r.of(now, from).joins.AllowN(now, 1) {
-			return rateJoin
-		}
+		return r.take(now, from, rateJoin)
 	case tree.Pull, tree.Walk, tree.Link, tree.Fork:
-		if !r.of(now, from).asks.AllowN(now, 1) {
-			return rateAsk
-		}
+		return r.take(now, from, rateAsk)
 	case tree.Data:
-		if a := r.peers[from]; a != nil && a.bad.TokensAt(now) < 1 {
+		if r.charged.Load() && r.forges(now, from) {
 			return rateBad
 		}
 	}
 	return ""
+}
+
+// take takes from what the peer may cost, or returns why not.
+func (r *rates) take(now time.Time, from overlay.ID, why reason) reason {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.of(now, from).asks
+	if why == rateJoin {
+		l = r.of(now, from).joins
+	}
+	if !l.AllowN(now, 1) {
+		return why
+	}
+	return ""
+}
+
+// forges reports whether the peer was charged too often of late.
+func (r *rates) forges(now time.Time, from overlay.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.peers[from]
+	return a != nil && a.bad.TokensAt(now) < 1
 }
 
 // charge notes an event that the peer must have known to be bad.
