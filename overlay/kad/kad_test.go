@@ -82,6 +82,13 @@ func eventually(t testing.TB, what string, ok func() bool) {
 
 func within(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
+	if !soon(limit, ok) {
+		t.Fatalf("not within %v: %s", limit, what)
+	}
+}
+
+// soon waits for a condition and reports whether it came to be.
+func soon(limit time.Duration, ok func() bool) bool {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	deadline := time.After(limit)
@@ -89,9 +96,10 @@ func within(t testing.TB, limit time.Duration, what string, ok func() bool) {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("not within %v: %s", limit, what)
+			return false
 		}
 	}
+	return true
 }
 
 // quiet is a loopback node's configuration that meets nobody by chance.

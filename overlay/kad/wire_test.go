@@ -120,6 +120,31 @@ func TestGhost(t *testing.T) {
 	})
 }
 
+// Whoever connects is looked at: a connection that falls silent at once is closed before
+// identify gives up on it, after five seconds, and nobody has to write on it first.
+func TestNewConnectionsAreVetted(t *testing.T) {
+	t.Parallel()
+	const early = 4500 * time.Millisecond
+	b, _ := start(t, Config{})
+	var last atomic.Pointer[wire]
+	cut := make(chan network.Conn, 64)
+	b.host.Network().Notify(&network.NotifyBundle{ConnectedF: func(_ network.Network, c network.Conn) { last.Load().cut(); cut <- c }})
+	// What was under way when a wire was cut may arrive yet, and passes for a sign of life.
+	for range 5 {
+		a, _ := start(t, Config{})
+		w := newWire(t, b.host.Network().ListenAddresses())
+		last.Store(w)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_ = a.host.Connect(ctx, peer.AddrInfo{ID: b.host.ID(), Addrs: []ma.Multiaddr{w.addr}}) // nobody tells it who b is
+		cancel()
+		if conn := <-cut; soon(early-time.Since(began), conn.IsClosed) {
+			return
+		}
+	}
+	t.Error("no connection that was cut at once was closed early")
+}
+
 func TestPingTellsConnectionsApart(t *testing.T) {
 	t.Parallel()
 	a, _, _, _, w := wired(t)
