@@ -15,7 +15,8 @@ const (
 	missing    = "gossip_missing"
 	published  = "gossip_published"
 	receipts   = "gossip_receipts"
-	spared     = "gossip_spared" // events delivered here and not forwarded, to send less
+	recalls    = "gossip_recalls" // members that pubsub forgot, and that were connected anew
+	spared     = "gossip_spared"  // events delivered here and not forwarded, to send less
 )
 
 // Why something was refused or dropped.

@@ -26,7 +26,12 @@
 // Members find each other through the nodes nearest to the group's key, as the
 // overlay's lookup names them. A member keeps a connection to a few of these; each
 // node hears from pubsub which topics its peers are in, and names them to whoever
-// asks on a protocol of this package. A node asked names at most 16.
+// asks on a protocol of this package. A node asked names at most 16, itself among them
+// if it is a member.
+//
+// Pubsub forgets what a peer is in when its stream to it ends and another connection
+// stays. A peer that left a group and is still connected is therefore asked, after a few
+// seconds, whether it did; if it says that it is in the group, the connection is made anew.
 //
 // # Receipts
 //

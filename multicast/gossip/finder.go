@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	ma "github.com/multiformats/go-multiaddr"
 
@@ -21,6 +20,8 @@ const (
 	maxNamed = 16
 	maxAddrs = 4
 
+	answerMost = 32 << 10 // bytes of an answer that names members
+
 	maxSearches = 4 // at once
 	searchFirst = time.Second
 	searchLast  = 5 * time.Minute
@@ -33,6 +34,8 @@ type finder struct {
 	active int
 	meets  map[multicast.Group][]overlay.ID // where each group meets
 	kept   map[overlay.ID]int               // for how many groups
+
+	recalling map[peer.ID]bool // peers that are asked whether they left
 }
 
 // search looks for members of a group for as long as this node is one: soon again
@@ -96,7 +99,7 @@ func (c *Carrier) seek(g *group) {
 		return
 	}
 	for _, id := range near {
-		answer, err := c.ask(ctx, peer.ID(id), question(askMembers, heldKey{group: g.id}), 32<<10)
+		answer, err := c.ask(ctx, peer.ID(id), question(askMembers, heldKey{group: g.id}), answerMost)
 		if err != nil {
 			continue
 		}
@@ -112,7 +115,7 @@ func (c *Carrier) seek(g *group) {
 // approach connects to a node that another one named. Pubsub does the rest.
 func (c *Carrier) approach(ctx context.Context, info peer.AddrInfo) {
 	h := c.net.Host()
-	if info.ID == h.ID() || h.Network().Connectedness(info.ID) == network.Connected {
+	if info.ID == h.ID() || c.connected(info.ID) {
 		return
 	}
 	addrs := make([][]byte, len(info.Addrs))
@@ -162,14 +165,18 @@ func (f *finder) drop(net Overlay, ids []overlay.ID) {
 	}
 }
 
-// members names peers that pubsub knows to be in a group, for somebody who asks:
-// for each the length and bytes of its ID, the number of its addresses, and the
-// length and bytes of each.
+// members names this node, if it is in a group, and peers that pubsub knows to be, for
+// somebody who asks: for each the length and bytes of its ID, the number of its addresses,
+// and the length and bytes of each. Whoever asks this node needs no address of it.
 func (c *Carrier) members(g multicast.Group, asker peer.ID) []byte {
-	peers := c.pubsub.ListPeers(c.topicOf(g))
-	rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 	var b []byte
 	count := 0
+	if c.in(g) {
+		b = append(appendBytes(b, []byte(c.net.Self())), 0)
+		count++
+	}
+	peers := c.pubsub.ListPeers(c.topicOf(g))
+	rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 	for _, p := range peers {
 		addrs := c.net.AddrsOf(overlay.ID(p))
 		if p == asker || len(addrs) == 0 || count == maxNamed {
@@ -184,6 +191,13 @@ func (c *Carrier) members(g multicast.Group, asker peer.ID) []byte {
 		}
 	}
 	return b
+}
+
+func (c *Carrier) in(id multicast.Group) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.groups[id]
+	return g != nil && g.member
 }
 
 func appendBytes(b, what []byte) []byte {

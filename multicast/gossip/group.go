@@ -197,6 +197,7 @@ func (c *Carrier) watch(g *group) {
 		} else {
 			delete(g.audience, e.Peer)
 			delete(g.mesh, e.Peer) // pubsub does not say so
+			c.life.goes(func() { c.recall(g, e.Peer) })
 		}
 		c.mu.Unlock()
 		c.settle(g)

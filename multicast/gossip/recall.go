@@ -1,0 +1,73 @@
+package gossip
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// Two peers have a stream of pubsub in each direction. When the one that this node opened
+// ends, pubsub (v0.17) forgets what the peer is in, though another connection may stand:
+// nodes that dialled each other at once have two for a moment. The peer, whose own stream
+// goes on, does not say it again, and from then on nothing is published to it. So who left
+// and stays connected is asked whether it did, and if it did not, the two begin anew.
+const (
+	recallAfter = 3 * time.Second // by then a stream that took the place of another has told
+	maxRecalls  = 64              // at once, over all groups
+)
+
+// recall finds out whether a peer left a group, or was forgotten.
+func (c *Carrier) recall(g *group, p peer.ID) {
+	if !c.connected(p) || !c.finder.recalls(p) {
+		return
+	}
+	defer c.finder.recalled(p)
+	select {
+	case <-time.After(recallAfter + rand.N(recallAfter)): // everybody who knew it may ask
+	case <-g.ctx.Done():
+		return
+	}
+	c.mu.Lock()
+	here := g.audience[p]
+	c.mu.Unlock()
+	if here || !c.connected(p) || !c.isMember(g.ctx, g, p) {
+		return
+	}
+	c.counts.add(recalls)
+	_ = c.net.Host().Network().ClosePeer(p) // one that is closed already is as well
+	c.approach(g.ctx, peer.AddrInfo{ID: p})
+}
+
+func (c *Carrier) connected(p peer.ID) bool {
+	return c.net.Host().Network().Connectedness(p) == network.Connected
+}
+
+// isMember asks a peer whether it is in a group. One that does not answer is not.
+func (c *Carrier) isMember(ctx context.Context, g *group, p peer.ID) bool {
+	answer, err := c.ask(ctx, p, question(askMembers, heldKey{group: g.id}), answerMost)
+	return err == nil && slices.ContainsFunc(named(answer), func(i peer.AddrInfo) bool { return i.ID == p })
+}
+
+// recalls reports whether a peer may be asked now: each once at a time, and few at once.
+func (f *finder) recalls(p peer.ID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.recalling[p] || len(f.recalling) >= maxRecalls {
+		return false
+	}
+	if f.recalling == nil {
+		f.recalling = make(map[peer.ID]bool)
+	}
+	f.recalling[p] = true
+	return true
+}
+
+func (f *finder) recalled(p peer.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.recalling, p)
+}

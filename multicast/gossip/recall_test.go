@@ -1,0 +1,110 @@
+package gossip
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+
+	"github.com/feedtree/feedtree/multicast"
+	"github.com/feedtree/feedtree/overlay/kad"
+	"github.com/feedtree/feedtree/signing"
+)
+
+// Two members have each other and nobody else. When one of pubsub's two streams between
+// them ends and their connection stays, as happens where they had dialled each other at
+// once, pubsub forgets on that side what the other one is in; and it is not told again.
+func TestWhoIsForgottenIsFoundAgain(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	group := multicast.GroupOf("https://news.example/feed.xml")
+	var nets []*kad.Node
+	var all []*Carrier
+	var ended []chan error
+	for i := range 2 {
+		c := kad.Config{Network: "forgotten", Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"}, NoMDNS: true, NoNAT: true, NoRendezvous: true}
+		if i > 0 {
+			c.Bootstrap = nets[0].Addrs()
+		}
+		net, err := kad.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = net.Close() })
+		g, err := New(net, Config{Network: "forgotten"}, multicast.Callbacks[*signing.Envelope]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := make(chan error, 1)
+		go func() { end <- g.Run(ctx) }()
+		if err := net.Start(ctx, g); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Join(ctx, group, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		nets, all, ended = append(nets, net), append(all, g), append(ended, end)
+	}
+	t.Cleanup(func() {
+		cancel()
+		for _, end := range ended {
+			<-end
+		}
+	})
+	knows := func(c *Carrier, others int) func() bool {
+		return func() bool {
+			s, _ := c.Group(group)
+			return s.Audience == others
+		}
+	}
+	for _, c := range all {
+		eventually(t, "they know each other", knows(c, 1))
+	}
+	peer1 := nets[1].Host().ID()
+	member := func() bool {
+		all[0].mu.Lock()
+		g := all[0].groups[group]
+		all[0].mu.Unlock()
+		return all[0].isMember(ctx, g, peer1)
+	}
+	ends := 0
+	for _, conn := range nets[0].Host().Network().ConnsToPeer(peer1) {
+		for _, s := range conn.GetStreams() {
+			if s.Stat().Direction == network.DirOutbound && strings.Contains(string(s.Protocol()), "meshsub") {
+				_ = s.Reset()
+				ends++
+			}
+		}
+	}
+	if ends != 1 {
+		t.Fatalf("%d streams of pubsub, want 1", ends)
+	}
+	eventually(t, "one is forgotten", knows(all[0], 0))
+	for _, c := range all {
+		eventually(t, "they know each other again", knows(c, 1))
+	}
+	if done, _ := all[0].Counters(); done[recalls] != 1 {
+		t.Errorf("it was connected anew %d times, want 1", done[recalls])
+	}
+	if !member() {
+		t.Error("a member says that it is none")
+	}
+	if err := all[1].Leave(group); err != nil {
+		t.Fatal(err)
+	}
+	if member() {
+		t.Error("who left says that it is a member, and would be connected anew for it")
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); !ok(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain: ", what)
+		}
+	}
+}
