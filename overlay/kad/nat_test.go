@@ -57,9 +57,11 @@ func TestNobodyGetsThrough(t *testing.T) {
 	})
 	sent := 0
 	within(t, time.Minute, "a relay introduces the two", func() bool {
-		if seen.lost(x.Self()) == sent { // perhaps the hub had not heard of x's relay yet
+		if seen.lost(x.Self()) == sent {
 			sent++
-			y.Learn(x.Self(), hubs[0].AddrsOf(x.Self()))
+			// Not what a hub knows: of all that is pushed from one /24, as here, libp2p hears
+			// ten at first and then one every five seconds, and drops the rest for good.
+			y.Learn(x.Self(), x.AddrsOf(x.Self()))
 			if err := y.Send(x.Self(), []byte("hello")); err != nil {
 				t.Fatal(err)
 			}
