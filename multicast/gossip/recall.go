@@ -15,6 +15,9 @@ import (
 // nodes that dialled each other at once have two for a moment. The peer, whose own stream
 // goes on, does not say it again, and from then on nothing is published to it. So who left
 // and stays connected is asked whether it did, and if it did not, the two begin anew.
+//
+// A connection that is made anew loses what is under way, so a member that left and came
+// back must not be taken for one that was forgotten.
 const (
 	recallAfter = 3 * time.Second // by then a stream that took the place of another has told
 	maxRecalls  = 64              // at once, over all groups
@@ -26,20 +29,28 @@ func (c *Carrier) recall(g *group, p peer.ID) {
 		return
 	}
 	defer c.finder.recalled(p)
-	select {
-	case <-time.After(recallAfter + rand.N(recallAfter)): // everybody who knew it may ask
-	case <-g.ctx.Done():
+	if !c.misses(g, p, recallAfter+rand.N(recallAfter)) { // everybody who knew it may ask
 		return
 	}
-	c.mu.Lock()
-	here := g.audience[p]
-	c.mu.Unlock()
-	if here || !c.connected(p) || !c.isMember(g.ctx, g, p) {
+	if !c.isMember(g.ctx, g, p) || !c.misses(g, p, recallAfter) { // it may have come back while it was asked
 		return
 	}
 	c.counts.add(recalls)
 	_ = c.net.Host().Network().ClosePeer(p) // one that is closed already is as well
 	c.approach(g.ctx, peer.AddrInfo{ID: p})
+}
+
+// misses reports whether after a while a connected peer is not in a group, as pubsub says.
+func (c *Carrier) misses(g *group, p peer.ID, while time.Duration) bool {
+	select {
+	case <-time.After(while):
+	case <-g.ctx.Done():
+		return false
+	}
+	c.mu.Lock()
+	here := g.audience[p]
+	c.mu.Unlock()
+	return !here && c.connected(p)
 }
 
 func (c *Carrier) connected(p peer.ID) bool {

@@ -84,11 +84,25 @@ func TestWhoIsForgottenIsFoundAgain(t *testing.T) {
 	for _, c := range all {
 		eventually(t, "they know each other again", knows(c, 1))
 	}
-	if done, _ := all[0].Counters(); done[recalls] != 1 {
-		t.Errorf("it was connected anew %d times, want 1", done[recalls])
-	}
 	if !member() {
 		t.Error("a member says that it is none")
+	}
+	if err := all[1].Leave(group); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "one is alone", knows(all[0], 0))
+	if err := all[1].Join(ctx, group, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the other is back", knows(all[0], 1))
+	eventually(t, "nobody is asked any more", func() bool {
+		f := &all[0].finder
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.recalling) == 0
+	})
+	if done, _ := all[0].Counters(); done[recalls] != 1 {
+		t.Errorf("connected anew %d times, want once: not to who came back", done[recalls])
 	}
 	if err := all[1].Leave(group); err != nil {
 		t.Fatal(err)
