@@ -280,6 +280,6 @@ func (n *Node) makeWay(g *group, to []overlay.ID) {
 	}
 	n.touch(g)
 	g.tune.s = nil
-	g.seek = seek{on: true, moving: true, sent: true, routed: true, looked: true, todo: slices.Clone(to)}
+	g.seek = seek{on: true, aim: aim{moving: true, sent: true}, candidates: candidates{todo: slices.Clone(to), routed: true, looked: true}}
 	n.seekNext(g)
 }

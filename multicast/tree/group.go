@@ -10,7 +10,21 @@ import (
 
 // group is one tree as this node sees it.
 type group struct {
-	id     multicast.Group
+	id multicast.Group
+	role
+	alarm alarm
+	holding
+	tune  tune
+	duty  duty
+	place place
+	links links
+	seek  seek
+	avoid *avoided // nil: nobody
+	key   overlay.Key
+}
+
+// role is what the node is in a group, and for how long.
+type role struct {
 	member bool
 	apart  bool // there are neighbours enough, and none of them is in the tree
 	fresh  bool // joined without a cursor and adopted by nobody since: lines met now are old
@@ -18,20 +32,16 @@ type group struct {
 	over   bool          // this node serves it no more
 	far    uint16        // the way down to the last leaf, as Standing.Far
 	lease  time.Duration // until when the group is kept for nobody; 0: it is not
-	alarm  alarm
+}
+
+// holding is what the node has of a group's events, and what it told of them.
+type holding struct {
 	moves  uint32 // how often heads had moved
 	lines  []*line
 	latest []multicast.Stamp // their heads by then, as told last,
 	told   *[1]Entry         // and in a list of one entry; nil: never
-	tune   tune
-	duty   duty
-	place  place
-	links  links
-	seek   seek
-	avoid  *avoided // nil: nobody
 	buffer buffer
 	forks  *forks // nil: none was proved
-	key    overlay.Key
 }
 
 // place is where the node hangs in the tree.
@@ -42,22 +52,27 @@ type place struct {
 	parent   overlay.ID
 	edge     uint64
 	ver      uint64 // of the last path the parent sent
-	sent     uint64 // of the last path sent to children
 	top      bool   // nobody is above, and that is confirmed
 	attached bool   // the way up ends at a confirmed top
 	turn     uint8  // how many the parent sends to before
 	blame    int16  // items in a row that came around it
-	lasted   uint16 // the longest way of all, as Standing.Far, that children were told last,
 	path     []overlay.ID
 	stands   []Standing
 	rtt      time.Duration // to the parent
-	told     load          // what the parent was told last
-	passed   time.Duration // the delay that children were told last,
-	sized    uint32        // the size of the tree,
-	heft     uint32        // and how many nodes are here and below
-	lastAt   time.Duration // when the top told the longest way
-	loadAt   time.Duration // when the parent is told again
 	since    time.Duration
+	said
+}
+
+// said is what the others were told of a place last, and when.
+type said struct {
+	sent   uint64        // the version of the path that children have
+	told   load          // what the parent has
+	passed time.Duration // the delay that children know of,
+	lasted uint16        // the longest way of all, as Standing.Far,
+	sized  uint32        // the size of the tree,
+	heft   uint32        // and how many nodes are here and below
+	lastAt time.Duration // when the top told the longest way
+	loadAt time.Duration // when the parent is told again
 }
 
 // duty is what the nodes at the upper end look after. The root is where the

@@ -324,7 +324,7 @@ func (n *Node) moveUp(g *group) {
 	}
 	g.tune.at = n.step.now + moveWait // longer than all of them take to answer
 	n.touch(g)
-	g.seek = seek{on: true, moving: true, better: true, routed: true, looked: true, todo: ids}
+	g.seek = seek{on: true, aim: aim{moving: true, better: true}, candidates: candidates{todo: ids, routed: true, looked: true}}
 	n.seekNext(g)
 }
 

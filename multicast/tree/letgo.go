@@ -184,7 +184,7 @@ func (n *Node) seekAmong(g *group, named []overlay.ID) {
 	}
 	n.touch(g)
 	g.tune.s = nil
-	s := seek{on: true, moving: true, among: true, sent: len(named) > 0, routed: true, looked: true, todo: slices.Clone(named)}
+	s := seek{on: true, aim: aim{moving: true, among: true, sent: len(named) > 0}, candidates: candidates{todo: slices.Clone(named), routed: true, looked: true}}
 	if !s.sent {
 		s.todo = append(g.beside([]overlay.ID{g.place.parent}), g.place.path...)
 	}

@@ -71,7 +71,7 @@ func (n *Node) dropIfIdle(g *group) {
 // join wakes the group up.
 func (n *Node) rest(g *group) {
 	n.leaveParent(g)
-	g.seek, g.place, g.tune = seek{}, place{sent: g.place.sent}, tune{}
+	g.seek, g.place, g.tune = seek{}, place{said: said{sent: g.place.sent}}, tune{}
 	if g.duty.aside == "" || !g.isRoot(n.step.now) {
 		g.duty = duty{}
 	}
@@ -93,7 +93,7 @@ func (n *Node) close() {
 			n.dropLazy(g, g.links.lazy[0].id, true)
 		}
 		n.leaveParent(g)
-		g.seek, g.place, g.lines, g.lease = seek{}, place{sent: g.place.sent}, nil, 0
+		g.seek, g.place, g.lines, g.lease = seek{}, place{said: said{sent: g.place.sent}}, nil, 0
 		g.tune, g.duty = tune{}, duty{}
 		g.links.walkAt, g.links.swap, g.links.full = 0, nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 // waits to be used again; nor is it found as the pair of nobody.
 func TestPairOver(t *testing.T) {
 	n := &Node{cfg: Config{}.withDefaults(), rng: rand.New(rand.NewPCG(1, 2)), step: step{now: time.Second, out: &Outbox{}}}
-	g := &group{member: true}
+	g := &group{role: role{member: true}}
 	first := n.tie("a", g, 1, 0)
 	if n.pair("a") != first {
 		t.Fatal("a pair is not found")

@@ -42,8 +42,8 @@ func (n *Node) onAck(g *group, from overlay.ID, m *Message) {
 		n.cutChild(g, i)
 	}
 	n.dropLazy(g, from, true)
-	g.place = place{parent: from, edge: edge, ver: m.Ver, sent: g.place.sent, path: m.Path, stands: standsOf(m),
-		rtt: rtt, turn: m.Turn, told: told, attached: m.Flags&Detached == 0, since: n.step.now}
+	g.place = place{parent: from, edge: edge, ver: m.Ver, path: m.Path, stands: standsOf(m), rtt: rtt, turn: m.Turn,
+		attached: m.Flags&Detached == 0, since: n.step.now, said: said{sent: g.place.sent, told: told}}
 	n.resign(g)
 	if k := len(g.place.stands); k > 0 {
 		n.learnRTT(from, g.place.stands[k-1].At, rtt)
@@ -147,7 +147,7 @@ func above(path []overlay.ID) (ids []overlay.ID) {
 // detach forgets the parent and keeps the children: below this node the tree
 // stays whole while it looks for another place.
 func (n *Node) detach(g *group) {
-	g.place = place{sent: g.place.sent}
+	g.place = place{said: said{sent: g.place.sent}}
 	g.tune.s = nil
 	n.notice(Notice{Kind: DetachedNow, Group: g.id})
 }

@@ -13,7 +13,7 @@ import (
 func (n *Node) becomeTop(g *group) {
 	g.seek = seek{}
 	g.fresh = false
-	g.place = place{top: true, attached: true, sent: g.place.sent}
+	g.place = place{top: true, attached: true, said: said{sent: g.place.sent}}
 	g.duty = duty{root: true, pause: rootCheck}
 	n.keepTop(g)
 	n.announce(g)
@@ -136,7 +136,7 @@ func (n *Node) crowns(g *group) bool {
 	}
 	n.leaveParent(g)
 	g.seek, g.tune.s = seek{}, nil
-	g.place = place{top: true, attached: true, sent: g.place.sent}
+	g.place = place{top: true, attached: true, said: said{sent: g.place.sent}}
 	g.duty = duty{root: g.isRoot(n.step.now), pause: rootCheck, check: n.step.now + n.jitter(claimWait, 0.5)}
 	n.announce(g)
 	n.notice(Notice{Kind: Attached, Group: g.id, Root: true})

@@ -13,31 +13,41 @@ import (
 // with a parent, with this node as root, or with a pause and another round.
 type seek struct {
 	on      bool
-	moving  bool // there is a parent still: keep it until another one answers
 	looking bool
-	routed  bool // the next hop was among the candidates
-	looked  bool // so were a lookup's results
 	alive   bool // somebody who should be the parent answered, but said no
+	aim
+	round  int32
+	target overlay.ID
+	edge   uint64
+	asked  time.Duration // when the target was
+	told   load          // and what it was told
+	at     time.Duration // answer due, or next round
+	candidates
+}
+
+// aim is why a node looks for a parent.
+type aim struct {
+	moving  bool // there is a parent still: keep it until another one answers
 	better  bool // moving to a better parent, by what was measured
 	sent    bool // the parent asked it to make room
 	pressed bool // the same, wherever there is a place that is not plainly bad
-	again   bool // who was busy was asked again
 	among   bool // only neighbours are asked for a place
-	round   int32
-	target  overlay.ID
-	edge    uint64
-	asked   time.Duration // when the target was
-	told    load          // and what it was told
-	at      time.Duration // answer due, or next round
-	todo    []overlay.ID
-	tried   []overlay.ID
+}
+
+// candidates are who is to be asked, and who was.
+type candidates struct {
+	todo   []overlay.ID
+	tried  []overlay.ID
+	routed bool // the next hop was among the candidates
+	looked bool // so were a lookup's results
+	again  bool // who was busy was asked again
 }
 
 // seekParent starts a search with the candidates given.
 func (n *Node) seekParent(g *group, todo []overlay.ID, moving bool) {
 	n.touch(g)
 	round := g.seek.round
-	g.seek = seek{on: true, moving: moving, todo: slices.Clone(todo), round: round}
+	g.seek = seek{on: true, aim: aim{moving: moving}, candidates: candidates{todo: slices.Clone(todo)}, round: round}
 	n.seekNext(g)
 }
 
@@ -45,7 +55,7 @@ func (n *Node) seekParent(g *group, todo []overlay.ID, moving bool) {
 // not yet for the overlay, is not asked.
 func (n *Node) seekWithout(g *group, dead overlay.ID, todo []overlay.ID) {
 	n.touch(g)
-	g.seek = seek{on: true, todo: todo, round: g.seek.round, tried: []overlay.ID{dead}}
+	g.seek = seek{on: true, candidates: candidates{todo: todo, tried: []overlay.ID{dead}}, round: g.seek.round}
 	n.seekNext(g)
 }
 

@@ -120,7 +120,7 @@ func (n *Node) goAnywhere(g *group, to []overlay.ID) {
 	}
 	n.touch(g)
 	g.tune.s = nil
-	g.seek = seek{on: true, moving: true, pressed: true, todo: append(slices.Clone(to), above(g.place.path)...)}
+	g.seek = seek{on: true, aim: aim{moving: true, pressed: true}, candidates: candidates{todo: append(slices.Clone(to), above(g.place.path)...)}}
 	n.seekNext(g)
 }
 
