@@ -7,7 +7,7 @@ import (
 
 var churn = Scenario{
 	Name: "churn", About: "one feed; nodes stay for an hour in the median, half go in silence, and come back",
-	Nodes: 100_000, Targets: churnTargets, warmUp: 3 * time.Minute, span: time.Hour, memory: oneFeed,
+	Nodes: 100_000, Targets: churnTargets, warmUp: 3 * time.Minute, span: time.Hour, memory: manyLives,
 	play: playChurn,
 }
 

@@ -172,6 +172,15 @@ func TestNeedsAreSaid(t *testing.T) {
 	}
 }
 
+// What is held while nodes come and go was measured with 10,000 of them: a run needs room for
+// a third as much garbage at least.
+func TestNeedsOfChurn(t *testing.T) {
+	const held = 306_000_000
+	if got := churn.memory(Config{Nodes: 10_000}); got < held*4/3 {
+		t.Errorf("churn has %d bytes, and holds %d", got, held)
+	}
+}
+
 // What cannot be run is refused before anything is.
 func TestRefused(t *testing.T) {
 	damaged := filepath.Join(t.TempDir(), "delays.csv")
