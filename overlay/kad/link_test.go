@@ -41,6 +41,16 @@ func stranger(t *testing.T, n *Node, options ...libp2p.Option) host.Host {
 	return h
 }
 
+// speak opens a stream of a stranger's on which n takes frames.
+func speak(t *testing.T, stranger host.Host, n *Node) network.Stream {
+	t.Helper()
+	s, err := stranger.NewStream(t.Context(), n.host.ID(), n.set.treeProtocol())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func send(t testing.TB, n *Node, to overlay.ID, frames ...[]byte) {
 	t.Helper()
 	for _, frame := range frames {
@@ -118,10 +128,7 @@ func TestBadBytes(t *testing.T) {
 		"ends in a large one": {append(binary.AppendUvarint(nil, MaxFrame), make([]byte, 1000)...), "refused_truncated"},
 	} {
 		before := n.Counters()[tc.count]
-		s, err := h.NewStream(t.Context(), n.host.ID(), n.set.treeProtocol())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := speak(t, h, n)
 		if _, err := s.Write(tc.bytes); err != nil {
 			t.Fatal(err)
 		}
@@ -138,10 +145,7 @@ func TestBadBytes(t *testing.T) {
 	if len(in.from(id)) != 0 {
 		t.Error("a frame came out of bad bytes")
 	}
-	s, err := h.NewStream(t.Context(), n.host.ID(), n.set.treeProtocol())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := speak(t, h, n)
 	_, _ = s.Write([]byte{2, 'o', 'k'})
 	eventually(t, "a good frame after all that", func() bool { return len(in.from(id)) == 1 })
 }
@@ -152,10 +156,7 @@ func TestNewestStreamWins(t *testing.T) {
 	id := overlay.ID(h.ID())
 	var last network.Stream
 	for i := range 3 {
-		s, err := h.NewStream(t.Context(), n.host.ID(), n.set.treeProtocol())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := speak(t, h, n)
 		_, _ = s.Write([]byte{1, 'x'})
 		eventually(t, "its frame", func() bool { return len(in.from(id)) == i+1 })
 		if last != nil {
@@ -250,10 +251,7 @@ func TestGoneComesInOrder(t *testing.T) {
 	h := stranger(t, n)
 	id := overlay.ID(h.ID())
 	open := func(frame string) network.Stream {
-		s, err := h.NewStream(t.Context(), n.host.ID(), n.set.treeProtocol())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := speak(t, h, n)
 		_, _ = s.Write(append([]byte{byte(len(frame))}, frame...))
 		return s
 	}

@@ -29,10 +29,7 @@ func underWay(t *testing.T, n *Node, of func(*link) *transfer) (l *link) {
 func TestAFrameThatDoesNotArrive(t *testing.T) {
 	n, in := start(t, Config{})
 	h := stranger(t, n)
-	s, err := h.NewStream(t.Context(), n.host.ID(), n.set.treeProtocol())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := speak(t, h, n)
 	if _, err := s.Write(append(binary.AppendUvarint(nil, 4000), make([]byte, 1000)...)); err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +53,7 @@ func TestAFrameThatDoesNotArrive(t *testing.T) {
 func TestAFrameThatArrives(t *testing.T) {
 	n, in := start(t, Config{})
 	h := stranger(t, n)
-	s, err := h.NewStream(t.Context(), n.host.ID(), n.set.treeProtocol())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := speak(t, h, n)
 	for i := range 2 {
 		_, _ = s.Write(append(binary.AppendUvarint(nil, 4000), make([]byte, 1000)...))
 		underWay(t, n, func(l *link) *transfer { return &l.reading })
