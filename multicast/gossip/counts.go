@@ -15,7 +15,7 @@ const (
 	missing    = "gossip_missing"
 	published  = "gossip_published"
 	receipts   = "gossip_receipts"
-	recalls    = "gossip_recalls" // members that pubsub forgot, and that were connected anew
+	renewed    = "gossip_renewed" // connections to members that pubsub forgot
 	spared     = "gossip_spared"  // events delivered here and not forwarded, to send less
 )
 
@@ -30,6 +30,7 @@ const (
 	whyRecent  = "gossip: it brings no history to others"
 	whyWaiting = "gossip: nobody was there to publish to"
 	whySlow    = "gossip: deliveries do not keep up"
+	whyRecalls = "gossip: too many left at once to ask them all"
 	whyAsks    = "gossip: too many questions at once"
 )
 

@@ -25,7 +25,14 @@ const (
 
 // recall finds out whether a peer left a group, or was forgotten.
 func (c *Carrier) recall(g *group, p peer.ID) {
-	if !c.connected(p) || !c.finder.recalls(p) {
+	if !c.connected(p) {
+		return
+	}
+	switch first, full := c.finder.recalls(p); {
+	case full:
+		c.counts.refuse(whyRecalls)
+		return
+	case !first:
 		return
 	}
 	defer c.finder.recalled(p)
@@ -35,7 +42,7 @@ func (c *Carrier) recall(g *group, p peer.ID) {
 	if !c.isMember(g.ctx, g, p) || !c.misses(g, p, recallAfter) { // it may have come back while it was asked
 		return
 	}
-	c.counts.add(recalls)
+	c.counts.add(renewed)
 	_ = c.net.Host().Network().ClosePeer(p) // one that is closed already is as well
 	c.approach(g.ctx, peer.AddrInfo{ID: p})
 }
@@ -63,18 +70,21 @@ func (c *Carrier) isMember(ctx context.Context, g *group, p peer.ID) bool {
 	return err == nil && slices.ContainsFunc(named(answer), func(i peer.AddrInfo) bool { return i.ID == p })
 }
 
-// recalls reports whether a peer may be asked now: each once at a time, and few at once.
-func (f *finder) recalls(p peer.ID) bool {
+// recalls begins to ask a peer, unless it is asked already, or as many are as may be at once.
+func (f *finder) recalls(p peer.ID) (first, full bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.recalling[p] || len(f.recalling) >= maxRecalls {
-		return false
+	if f.recalling[p] {
+		return false, false
+	}
+	if len(f.recalling) >= maxRecalls {
+		return false, true
 	}
 	if f.recalling == nil {
 		f.recalling = make(map[peer.ID]bool)
 	}
 	f.recalling[p] = true
-	return true
+	return true, false
 }
 
 func (f *finder) recalled(p peer.ID) {

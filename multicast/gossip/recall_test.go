@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"github.com/feedtree/feedtree/multicast"
 	"github.com/feedtree/feedtree/overlay/kad"
@@ -101,14 +102,35 @@ func TestWhoIsForgottenIsFoundAgain(t *testing.T) {
 		defer f.mu.Unlock()
 		return len(f.recalling) == 0
 	})
-	if done, _ := all[0].Counters(); done[recalls] != 1 {
-		t.Errorf("connected anew %d times, want once: not to who came back", done[recalls])
+	if done, _ := all[0].Counters(); done[renewed] != 1 {
+		t.Errorf("connected anew %d times, want once: not to who came back", done[renewed])
 	}
 	if err := all[1].Leave(group); err != nil {
 		t.Fatal(err)
 	}
 	if member() {
 		t.Error("who left says that it is a member, and would be connected anew for it")
+	}
+}
+
+// Few are asked at once, each once, and whoever is not is counted.
+func TestFewAreRecalledAtOnce(t *testing.T) {
+	var f finder
+	id := func(i int) peer.ID { return peer.ID(rune('a' + i)) }
+	for i := range maxRecalls {
+		if first, full := f.recalls(id(i)); !first || full {
+			t.Fatalf("the %d. is not asked: %v, %v", i, first, full)
+		}
+	}
+	if first, full := f.recalls(id(0)); first || full {
+		t.Errorf("one that is asked is asked again: %v, %v", first, full)
+	}
+	if first, full := f.recalls(id(maxRecalls)); first || !full {
+		t.Errorf("one too many: %v, %v", first, full)
+	}
+	f.recalled(id(0))
+	if first, _ := f.recalls(id(maxRecalls)); !first {
+		t.Error("there is room, and one is not asked")
 	}
 }
 
