@@ -6,7 +6,7 @@ import (
 )
 
 var churn = Scenario{
-	Name: "churn", About: "one feed; nodes stay for an hour in the median, half go in silence, and come back",
+	Name: "churn", About: "one feed; nodes go, half of them in silence, and come back: after an hour in the median, or --session",
 	Nodes: 100_000, Targets: churnTargets, warmUp: 3 * time.Minute, span: time.Hour, memory: manyLives,
 	play: playChurn,
 }
