@@ -1,5 +1,10 @@
 package bench
 
+import (
+	"cmp"
+	"slices"
+)
+
 // median is the row of several runs of one backend: the median of each figure, of two in the middle
 // the larger, the most of what is a most, and the sum of what is counted, so that no loss of any run is hidden.
 func median(rows []Row) Row {
@@ -36,4 +41,13 @@ func (l *Losses) and(o *Losses) *Losses {
 	return &Losses{
 		l.Expected + o.Expected, l.Delivered + o.Delivered, l.Reported + o.Reported, l.Silent + o.Silent, max(l.Seconds, o.Seconds),
 	}
+}
+
+// quantile returns the q-quantile; 0 of nothing.
+func quantile[T cmp.Ordered](all []T, q float64) (none T) {
+	if len(all) == 0 {
+		return none
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }

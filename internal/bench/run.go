@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -440,12 +439,3 @@ func (r *run) losses(ctx context.Context, begin time.Time, items []*item, from, 
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// quantile returns the q-quantile; 0 of nothing.
-func quantile[T cmp.Ordered](all []T, q float64) (none T) {
-	if len(all) == 0 {
-		return none
-	}
-	sorted := slices.Sorted(slices.Values(all))
-	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
-}

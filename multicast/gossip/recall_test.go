@@ -1,7 +1,6 @@
 package gossip
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -18,44 +17,12 @@ import (
 // them ends and their connection stays, as happens where they had dialled each other at
 // once, pubsub forgets on that side what the other one is in; and it is not told again.
 func TestWhoIsForgottenIsFoundAgain(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	group := multicast.GroupOf("https://news.example/feed.xml")
-	var nets []*kad.Node
-	var all []*Carrier
-	var ended []chan error
-	for i := range 2 {
-		c := kad.Config{Network: "forgotten", Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"}, NoMDNS: true, NoNAT: true, NoRendezvous: true}
-		if i > 0 {
-			c.Bootstrap = nets[0].Addrs()
-		}
-		net, err := kad.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = net.Close() })
-		g, err := New(net, Config{Network: "forgotten"}, multicast.Callbacks[*signing.Envelope]{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		end := make(chan error, 1)
-		go func() { end <- g.Run(ctx) }()
-		if err := net.Start(ctx, g); err != nil {
-			t.Fatal(err)
-		}
-		if err := g.Join(ctx, group, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		nets, all, ended = append(nets, net), append(all, g), append(ended, end)
-	}
-	t.Cleanup(func() {
-		cancel()
-		for _, end := range ended {
-			<-end
-		}
+	nets, all := members(t, 2, func(_ int, net *kad.Node) (Overlay, multicast.Callbacks[*signing.Envelope]) {
+		return net, multicast.Callbacks[*signing.Envelope]{}
 	})
 	knows := func(c *Carrier, others int) func() bool {
 		return func() bool {
-			s, _ := c.Group(group)
+			s, _ := c.Group(news)
 			return s.Audience == others
 		}
 	}
@@ -65,9 +32,9 @@ func TestWhoIsForgottenIsFoundAgain(t *testing.T) {
 	peer1 := nets[1].Host().ID()
 	member := func() bool {
 		all[0].mu.Lock()
-		g := all[0].groups[group]
+		g := all[0].groups[news]
 		all[0].mu.Unlock()
-		return all[0].isMember(ctx, g, peer1)
+		return all[0].isMember(t.Context(), g, peer1)
 	}
 	ends := 0
 	for _, conn := range nets[0].Host().Network().ConnsToPeer(peer1) {
@@ -88,11 +55,11 @@ func TestWhoIsForgottenIsFoundAgain(t *testing.T) {
 	if !member() {
 		t.Error("a member says that it is none")
 	}
-	if err := all[1].Leave(group); err != nil {
+	if err := all[1].Leave(news); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "one is alone", knows(all[0], 0))
-	if err := all[1].Join(ctx, group, nil, nil); err != nil {
+	if err := all[1].Join(t.Context(), news, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the other is back", knows(all[0], 1))
@@ -105,7 +72,7 @@ func TestWhoIsForgottenIsFoundAgain(t *testing.T) {
 	if done, _ := all[0].Counters(); done[renewed] != 1 {
 		t.Errorf("connected anew %d times, want once: not to who came back", done[renewed])
 	}
-	if err := all[1].Leave(group); err != nil {
+	if err := all[1].Leave(news); err != nil {
 		t.Fatal(err)
 	}
 	if member() {
@@ -113,7 +80,7 @@ func TestWhoIsForgottenIsFoundAgain(t *testing.T) {
 	}
 }
 
-// Few are asked at once, each once, and whoever is not is counted.
+// Few are asked at once, and each once.
 func TestFewAreRecalledAtOnce(t *testing.T) {
 	var f finder
 	id := func(i int) peer.ID { return peer.ID(rune('a' + i)) }

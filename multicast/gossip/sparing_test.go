@@ -1,13 +1,11 @@
-package gossip_test
+package gossip
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/feedtree/feedtree/multicast"
-	"github.com/feedtree/feedtree/multicast/gossip"
 	"github.com/feedtree/feedtree/overlay/kad"
 	"github.com/feedtree/feedtree/signing"
 )
@@ -23,8 +21,6 @@ func (m metered) Sparing() bool { return m.spares.Load() }
 // A node that has sent what it may gets its own events, and hands none on. It does
 // again when it may.
 func TestANodeThatSparesHandsNothingOn(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	group := multicast.GroupOf("https://news.example/feed.xml")
 	author, err := signing.FromSeed(make([]byte, 32))
 	if err != nil {
 		t.Fatal(err)
@@ -32,49 +28,18 @@ func TestANodeThatSparesHandsNothingOn(t *testing.T) {
 	var spares atomic.Bool
 	spares.Store(true)
 	got := make(chan uint64, 16)
-	var bootstrap []string
-	var all []*gossip.Carrier
-	var ended []chan error
-	for i := range 3 { // the second is the one
-		net, err := kad.New(kad.Config{
-			Network: "sparing", Listen: []string{"/ip4/127.0.0.1/udp/0/quic-v1"}, Bootstrap: bootstrap,
-			NoMDNS: true, NoNAT: true, NoRendezvous: true,
-		})
-		if err != nil {
-			t.Fatal(err)
+	_, all := members(t, 3, func(i int, net *kad.Node) (o Overlay, out multicast.Callbacks[*signing.Envelope]) {
+		if i != 1 {
+			return net, out
 		}
-		var o gossip.Overlay = net
-		var out multicast.Callbacks[*signing.Envelope]
-		if i == 1 {
-			o = metered{net, &spares}
-			out.Deliver = func(d multicast.Delivery, _ *signing.Envelope) { got <- d.Event.Stamp.Seq }
-		}
-		c, err := gossip.New(o, gossip.Config{Network: "sparing"}, out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		end := make(chan error, 1)
-		go func() { end <- c.Run(ctx) }()
-		if err := net.Start(ctx, c); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = net.Close() })
-		if err := c.Join(ctx, group, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		all, ended, bootstrap = append(all, c), append(ended, end), net.Addrs()
-	}
-	t.Cleanup(func() {
-		cancel()
-		for _, end := range ended {
-			<-end
-		}
+		out.Deliver = func(d multicast.Delivery, _ *signing.Envelope) { got <- d.Event.Stamp.Seq }
+		return metered{net, &spares}, out
 	})
 	var last [32]byte
 	say := func(seq uint64) {
 		t.Helper()
 		wire, err := author.Seal(signing.Header{
-			Kind: signing.Event, Role: signing.Publisher, Media: signing.RSS, Group: group,
+			Kind: signing.Event, Role: signing.Publisher, Media: signing.RSS, Group: news,
 			Epoch: 1, Seq: seq, Prev: last, Time: time.Now(), TTL: time.Hour,
 		}, []byte("<rss>an item</rss>"))
 		if err != nil {
@@ -85,7 +50,7 @@ func TestANodeThatSparesHandsNothingOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		last = env.Hash()
-		if err := all[0].Publish(ctx, wire, 0); err != nil {
+		if err := all[0].Publish(t.Context(), wire, 0); err != nil {
 			t.Fatal(err)
 		}
 		select {
