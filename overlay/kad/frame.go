@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"io"
 	"sync"
+
+	"github.com/libp2p/go-libp2p/core/network"
 )
 
 // MaxFrame is the longest frame there is: an envelope with its largest payload,
@@ -33,6 +35,33 @@ var (
 	errSlow      = &frameError{refusedSlow, "a frame did not arrive in time"}
 	errMemory    = &frameError{refusedMemory, "no memory left for a frame"}
 )
+
+// arrived reports whether a whole frame waits in r.
+func arrived(r *bufio.Reader) bool {
+	b, _ := r.Peek(min(r.Buffered(), lengthBytes))
+	length, n := binary.Uvarint(b)
+	return n > 0 && length <= uint64(r.Buffered()-n)
+}
+
+// readFrame reads a frame. The memory of one longer than step is reserved, and stays so
+// unless there is an error.
+func readFrame(r *bufio.Reader, scope network.StreamScope) ([]byte, error) {
+	length, err := readLength(r)
+	if err != nil {
+		return nil, err
+	}
+	if length <= step {
+		return readBody(r, length)
+	}
+	if scope.ReserveMemory(length, network.ReservationPriorityMedium) != nil {
+		return nil, errMemory
+	}
+	frame, err := readBody(r, length)
+	if err != nil {
+		scope.ReleaseMemory(length)
+	}
+	return frame, err
+}
 
 // readLength reads the length in front of a frame. io.EOF means that the stream
 // ended where a frame may begin. The shortest form is the only one, so that a

@@ -10,16 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/network"
+
 	"github.com/feedtree/feedtree/internal/fuzz"
 )
 
-func readFrame(r *bufio.Reader) ([]byte, error) {
-	length, err := readLength(r)
-	if err != nil {
-		return nil, err
-	}
-	return readBody(r, length)
-}
+// anything has memory for all.
+var anything = &network.NullScope{}
 
 func encode(frames ...[]byte) []byte {
 	var parcels []parcel
@@ -64,7 +61,7 @@ func TestFramesLeaveTogether(t *testing.T) {
 	}
 	r := bufio.NewReader(bytes.NewReader(encode(make([]byte, 10), make([]byte, 2*batchBytes), make([]byte, 20))))
 	for _, want := range []int{10, 2 * batchBytes, 20} {
-		if frame, err := readFrame(r); err != nil || len(frame) != want {
+		if frame, err := readFrame(r, anything); err != nil || len(frame) != want {
 			t.Errorf("%d bytes, %v; want %d", len(frame), err, want)
 		}
 	}
@@ -106,11 +103,11 @@ func TestPartsArriveAsOneFrame(t *testing.T) {
 	frames := []parcel{{[]byte("head"), []byte("body")}, {[]byte("head"), large, nil}, {large, []byte("tail")}, {nil, []byte("alone")}}
 	r := bufio.NewReader(bytes.NewReader(encodeParts(frames...)))
 	for _, want := range frames {
-		if frame, err := readFrame(r); err != nil || !bytes.Equal(frame, bytes.Join(want, nil)) {
+		if frame, err := readFrame(r, anything); err != nil || !bytes.Equal(frame, bytes.Join(want, nil)) {
 			t.Errorf("%d bytes, %v; want %d", len(frame), err, want.len())
 		}
 	}
-	if _, err := readFrame(r); err != io.EOF {
+	if _, err := readFrame(r, anything); err != io.EOF {
 		t.Errorf("after the last frame: %v", err)
 	}
 }
@@ -118,10 +115,10 @@ func TestPartsArriveAsOneFrame(t *testing.T) {
 func TestFrameSizes(t *testing.T) {
 	for _, size := range []int{1, 127, 128, step - 1, step, step + 1, 3 * step, MaxFrame} {
 		r := bufio.NewReader(bytes.NewReader(encode(make([]byte, size))))
-		if frame, err := readFrame(r); err != nil || len(frame) != size {
+		if frame, err := readFrame(r, anything); err != nil || len(frame) != size {
 			t.Errorf("%d bytes: %d, %v", size, len(frame), err)
 		}
-		if _, err := readFrame(r); err != io.EOF {
+		if _, err := readFrame(r, anything); err != io.EOF {
 			t.Errorf("after the last frame: %v", err)
 		}
 	}
@@ -136,7 +133,7 @@ func TestAnnouncedLengthCostsLittle(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range times {
-		if _, err := readFrame(bufio.NewReaderSize(bytes.NewReader(input), 16)); !errors.Is(err, errTruncated) {
+		if _, err := readFrame(bufio.NewReaderSize(bytes.NewReader(input), 16), anything); !errors.Is(err, errTruncated) {
 			t.Fatal(err)
 		}
 	}
@@ -160,7 +157,7 @@ func FuzzReadFrame(f *testing.F) {
 		var err error
 		for err == nil {
 			var frame []byte
-			if frame, err = readFrame(r); err == nil {
+			if frame, err = readFrame(r, anything); err == nil {
 				if len(frame) == 0 || len(frame) > MaxFrame {
 					t.Fatalf("a frame of %d bytes", len(frame))
 				}

@@ -244,11 +244,7 @@ func (n *Node) read(l *link, s network.Stream) error {
 	from := overlay.ID(l.peer)
 	r := bufio.NewReaderSize(s, readAhead)
 	for {
-		length, err := readLength(r)
-		if err != nil {
-			return err
-		}
-		frame, err := n.receive(l, r, s, length)
+		frame, err := n.receive(l, r, s)
 		if err != nil {
 			return err
 		}
@@ -256,35 +252,31 @@ func (n *Node) read(l *link, s network.Stream) error {
 			return errReplaced
 		}
 		n.count.inc(framesIn)
-		n.count.add(bytesIn, length)
+		n.count.add(bytesIn, len(frame))
 		l.pulse.heard.Add(1)
 		n.in.Frame(from, frame)
-		if length > step {
-			s.Scope().ReleaseMemory(length)
+		if len(frame) > step {
+			s.Scope().ReleaseMemory(len(frame))
 		}
 	}
 }
 
 var errReplaced = errors.New("a newer stream took over")
 
-// receive reads one frame's body, in bounded time and memory. What is longer than
-// step stays reserved until it was handed over.
-func (n *Node) receive(l *link, r *bufio.Reader, s network.Stream, length int) ([]byte, error) {
-	if length <= r.Buffered() {
-		return readBody(r, length)
+// receive waits for a frame, for as long as the neighbour has nothing to say, and reads it
+// in bounded time and memory. What is longer than step stays reserved until it was handed
+// over.
+func (n *Node) receive(l *link, r *bufio.Reader, s network.Stream) ([]byte, error) {
+	if _, err := r.Peek(1); err != nil {
+		return nil, err
 	}
-	if length > step {
-		if s.Scope().ReserveMemory(length, network.ReservationPriorityMedium) != nil {
-			return nil, errMemory
-		}
+	if arrived(r) {
+		return readFrame(r, s.Scope())
 	}
 	l.reading.begin(n.links.clock(time.Now()))
-	frame, err := readBody(r, length)
+	frame, err := readFrame(r, s.Scope())
 	if l.reading.end() && err != nil {
 		err = errSlow
-	}
-	if err != nil && length > step {
-		s.Scope().ReleaseMemory(length)
 	}
 	return frame, err
 }

@@ -49,6 +49,20 @@ func TestAFrameThatDoesNotArrive(t *testing.T) {
 	}
 }
 
+// A frame begins with the first byte of its length: who sends no more of it is not waited for
+// either.
+func TestALengthThatDoesNotArrive(t *testing.T) {
+	n, in := start(t, Config{})
+	h := stranger(t, n)
+	if _, err := speak(t, h, n).Write([]byte{0x80}); err != nil {
+		t.Fatal(err)
+	}
+	underWay(t, n, func(l *link) *transfer { return &l.reading })
+	n.look(time.Now().Add(readPatience+time.Second), false)
+	eventually(t, "it is counted", func() bool { return n.Counters()["refused_slow"] == 1 })
+	eventually(t, "the link is lost", func() bool { return in.lost(overlay.ID(h.ID())) == 1 })
+}
+
 // Who arrives in time is not waited for any more, and the next frame has time of its own.
 func TestAFrameThatArrives(t *testing.T) {
 	n, in := start(t, Config{})
