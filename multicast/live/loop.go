@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -158,6 +159,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var rings time.Duration // when the timer does; set anew for what is due before, as most inputs put it off
 	var spare []item
 	for {
 		select {
@@ -166,6 +168,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			return nil
 		case <-l.box.wake:
 		case <-timer.C:
+			rings = math.MaxInt64
 		}
 		items := l.box.take(spare)
 		for i := range items {
@@ -176,7 +179,11 @@ func (l *Loop) Run(ctx context.Context) error {
 		spare = items
 		l.tick()
 		l.audit()
-		timer.Reset(l.pause())
+		now := l.now()
+		if next := l.next(now); next < rings {
+			timer.Reset(next - now)
+			rings = next
+		}
 	}
 }
 
@@ -193,10 +200,10 @@ func (l *Loop) deadline() time.Duration {
 	return l.node.Deadline()
 }
 
-// pause is how long the loop may sleep. The floor keeps a deadline that does
+// next is until when the loop may sleep. The floor keeps a deadline that does
 // not move from turning the loop into a busy one.
-func (l *Loop) pause() time.Duration {
-	return max(min(l.deadline(), l.kept.due)-l.now(), time.Millisecond)
+func (l *Loop) next(now time.Duration) time.Duration {
+	return max(min(l.deadline(), l.kept.due), now+time.Millisecond)
 }
 
 // step hands the node one input and carries out what it wants.

@@ -169,17 +169,35 @@ func TestTheTreeHearsOfReachability(t *testing.T) {
 	})
 }
 
+// A second after another the node sets its deadline anew, by what it is told: it is woken at
+// the last.
 func TestTheDeadlineIsKept(t *testing.T) {
-	scripted(t, Config{}, func(t *testing.T, l *Loop, s *script, _ *desk) {
-		l.node.Lock()
-		s.deadline = 7 * time.Second
-		l.node.Unlock()
-		l.Routes() // the loop looks at the deadline after each step
-		pass(time.Minute)
-		if !slices.Equal(s.kinds(), []tree.Kind{tree.Routes, tree.Tick}) || s.times[1] < 7*time.Second || s.times[1] > 7*time.Second+time.Millisecond {
-			t.Errorf("stepped %v at %v, want a tick at 7s", s.kinds(), s.times)
-		}
-	})
+	for _, deadlines := range [][]time.Duration{
+		{7 * time.Second},
+		{7 * time.Second, 30 * time.Second},
+		{30 * time.Second, 7 * time.Second},
+		{2500 * time.Millisecond, 30 * time.Second, 20 * time.Second, 40 * time.Second},
+	} {
+		scripted(t, Config{}, func(t *testing.T, l *Loop, s *script, _ *desk) {
+			var want []tree.Kind
+			for _, at := range deadlines {
+				s.react = func(in tree.Input, _ *tree.Outbox) {
+					if in.Kind == tree.Routes {
+						s.deadline = at
+					}
+				}
+				l.Routes()
+				want = append(want, tree.Routes)
+				pass(time.Second)
+			}
+			pass(time.Minute)
+			want = append(want, tree.Tick)
+			last := deadlines[len(deadlines)-1]
+			if !slices.Equal(s.kinds(), want) || s.times[len(deadlines)] < last || s.times[len(deadlines)] > last+time.Millisecond {
+				t.Errorf("%v: stepped %v at %v", deadlines, s.kinds(), s.times)
+			}
+		})
+	}
 }
 
 // A busy mailbox does not keep the node from its deadline.
