@@ -105,6 +105,15 @@ func (m *machine) show(property string) string {
 	return strings.TrimSpace(m.try("systemctl", "show", "--value", "-p", property, "feedtree"))
 }
 
+// fed is when the watchdog heard last from the proxy, since the machine began.
+func (m *machine) fed() time.Duration {
+	us, err := strconv.Atoi(m.show("WatchdogTimestampMonotonic"))
+	if err != nil {
+		m.t.Fatal("the watchdog's time: ", err)
+	}
+	return time.Duration(us) * time.Microsecond
+}
+
 func (m *machine) await(what string, ok func() bool) {
 	m.t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(50 * time.Millisecond) {
@@ -133,7 +142,8 @@ func (s *setup) underSystemd(t *testing.T) {
 	if owner := strings.TrimSpace(m.try("stat", "-c", "%U %a", state)); owner != "feedtree 700" {
 		t.Errorf("its state directory: %q", owner)
 	}
-	time.Sleep(4 * time.Second) // longer than the watchdog waits
+	fed := m.fed()
+	m.await("the watchdog is fed for longer than it waits", func() bool { return m.fed() > fed+3*time.Second })
 	if m.show("MainPID") != pid || m.show("NRestarts") != "0" {
 		t.Errorf("one that is well was restarted: %s times", m.show("NRestarts"))
 	}
