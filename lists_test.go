@@ -64,6 +64,42 @@ func TestAListThatOnlyTheOriginShowed(t *testing.T) {
 	eventually(t, "it is heard", func() bool { return s.Status().Witnesses.Heard == 1 })
 }
 
+// What this node holds of the feed is not what a volunteer meant by a list that is missed
+// here: not the second time either. It would be one that contradicts who lists the same, and
+// be convicted.
+func TestAListThatIsMissedStaysMissed(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	o.publish("/feed.xml", "a")
+	url := o.url("/feed.xml")
+	n := startNode(t, o, func(c *feedtree.Config) {
+		c.Polling = feedtree.Polling{Off: true, Min: time.Hour}
+		c.NetworkOf = func(peer string) string { return peer }
+	})
+	s := subscribe(t, n, url)
+	eventually(t, "joined", func() bool { return n.InTree(url) })
+	if doc, _, err := s.Document(t.Context()); err != nil || len(doc.Items) != 1 {
+		t.Fatal(doc, err)
+	}
+	one, two, three, four := newTeller(t), newTeller(t), newTeller(t), newTeller(t)
+	body := document("", "b", "a") // the origin's next, which this node has not seen
+	for i, w := range []*teller{one, two, one} {
+		n.Deliver(w.word(t, url, brief(w.testimony(t, url, body))), multicast.ViaTree)
+		eventually(t, "the list is missed", func() bool {
+			return s.Status().Refused["testimony to a list of items that is not held"] == uint64(i+1)
+		})
+	}
+	for i, w := range []*teller{three, four} {
+		n.Deliver(w.word(t, url, w.testimony(t, url, body)), multicast.ViaTree)
+		eventually(t, "who lists it is heard", func() bool { return s.Status().Witnesses.Heard == i+1 })
+	}
+	n.Deliver(one.word(t, url, brief(one.testimony(t, url, body))), multicast.ViaTree)
+	eventually(t, "who left it out is heard", func() bool { return s.Status().Witnesses.Heard == 3 })
+	if liars := n.Status().Liars; liars != 0 {
+		t.Errorf("%d liars, and all said the same", liars)
+	}
+}
+
 // Volunteers that see the same again say so in a few bytes, and now and then in full.
 func TestTheSameAgainIsToldBriefly(t *testing.T) {
 	t.Parallel()
