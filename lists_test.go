@@ -16,6 +16,19 @@ func brief(s *signing.Testimony) *signing.Testimony {
 	return &short
 }
 
+// listener is a node that follows a feed and does not poll it, to which whoever speaks is in
+// a network of his own.
+func listener(t *testing.T, o *origin, url string) (*feedtree.Node, *feedtree.Subscription) {
+	t.Helper()
+	n := startNode(t, o, func(c *feedtree.Config) {
+		c.Polling = feedtree.Polling{Off: true, Min: time.Hour}
+		c.NetworkOf = func(peer string) string { return peer }
+	})
+	s := subscribe(t, n, url)
+	eventually(t, "joined", func() bool { return n.InTree(url) })
+	return n, s
+}
+
 // A volunteer that leaves out what another listed counts like one that lists it; one
 // to a list that nobody has here says nothing, is counted, and convicts nobody.
 func TestTestimoniesThatLeaveTheItemsOut(t *testing.T) {
@@ -23,13 +36,8 @@ func TestTestimoniesThatLeaveTheItemsOut(t *testing.T) {
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	url := o.url("/feed.xml")
-	n := startNode(t, o, func(c *feedtree.Config) {
-		c.Polling = feedtree.Polling{Off: true, Min: time.Hour}
-		c.NetworkOf = func(peer string) string { return peer }
-	})
-	s := subscribe(t, n, url)
+	n, s := listener(t, o, url)
 	got := collect(t, s)
-	eventually(t, "joined", func() bool { return n.InTree(url) })
 	one, two, three, four := newTeller(t), newTeller(t), newTeller(t), newTeller(t)
 	body := document("", "b", "a")
 	n.Deliver(one.word(t, url, one.testimony(t, url, body), "b"), multicast.ViaTree)
@@ -52,9 +60,7 @@ func TestAListThatOnlyTheOriginShowed(t *testing.T) {
 	o := newOrigin(t)
 	o.publish("/feed.xml", "b", "a")
 	url := o.url("/feed.xml")
-	n := startNode(t, o, func(c *feedtree.Config) { c.Polling = feedtree.Polling{Off: true, Min: time.Hour} })
-	s := subscribe(t, n, url)
-	eventually(t, "joined", func() bool { return n.InTree(url) })
+	n, s := listener(t, o, url)
 	doc, _, err := s.Document(t.Context())
 	if err != nil || len(doc.Items) != 2 {
 		t.Fatal(doc, err)
@@ -72,12 +78,7 @@ func TestAListThatIsMissedStaysMissed(t *testing.T) {
 	o := newOrigin(t)
 	o.publish("/feed.xml", "a")
 	url := o.url("/feed.xml")
-	n := startNode(t, o, func(c *feedtree.Config) {
-		c.Polling = feedtree.Polling{Off: true, Min: time.Hour}
-		c.NetworkOf = func(peer string) string { return peer }
-	})
-	s := subscribe(t, n, url)
-	eventually(t, "joined", func() bool { return n.InTree(url) })
+	n, s := listener(t, o, url)
 	if doc, _, err := s.Document(t.Context()); err != nil || len(doc.Items) != 1 {
 		t.Fatal(doc, err)
 	}
