@@ -26,7 +26,7 @@ func (n *Node) Glance(stage int, from overlay.ID, m *Message) (sum uint64) {
 	case 2:
 		return g.glance() + n.glancePair(from, false)
 	case 3:
-		return g.glanceLists(m) + n.glancePair(from, true) + uint64(n.alarms.slots[g.alarm].pos)
+		return g.glanceLists(m) + n.glancePair(from, true) + uint64(n.alarms.slots[g.alarm].pos) + m.glanceNames()
 	default:
 		return g.glanceOthers(m)
 	}
@@ -106,6 +106,28 @@ func (m *Message) glanceLists() (sum uint64) {
 	return sum
 }
 
+// glanceNames reads the IDs that an offer names: all of them are sought among those known.
+func (m *Message) glanceNames() (sum uint64) {
+	if !m.is(Offer) {
+		return 0
+	}
+	for _, id := range m.Path {
+		sum += letter(id)
+	}
+	for _, id := range m.Peers {
+		sum += letter(id)
+	}
+	return sum
+}
+
+// letter reads an ID.
+func letter(id overlay.ID) uint64 {
+	if id == "" {
+		return 0
+	}
+	return uint64(id[0])
+}
+
 func (g *group) glance() uint64 {
 	return uint64(g.alarm) + uint64(len(g.lines)) + uint64(g.tune.slow) + uint64(g.tune.asked.next) + uint64(g.duty.check) +
 		uint64(len(g.place.path)) + uint64(g.place.rtt) + uint64(g.place.passed) + uint64(g.place.loadAt) +
@@ -148,6 +170,11 @@ func (g *group) glanceOthers(m *Message) (sum uint64) {
 	if m.is(Probe) || m.is(Data) {
 		for _, p := range g.links.lazy {
 			sum += uint64(p.at.Err) + uint64(p.tellAt) + uint64(p.told)
+		}
+	}
+	if m.is(Probe) || m.is(Join) { // who asks is none of them, and each is compared
+		for i := range g.links.children {
+			sum += letter(g.links.children[i].id)
 		}
 	}
 	if s := g.tune.s; s != nil && (m == nil || m.Type == Offer) {

@@ -333,10 +333,8 @@ func (n *Node) moveUp(g *group) {
 func (n *Node) sayWhy(g *group, to overlay.ID, m *Message) {
 	m.Flags |= Better
 	if s := g.tune.s; s != nil {
-		for i := range s.pool {
-			if s.pool[i].id == to {
-				m.RTT = s.pool[i].rtt
-			}
+		if c := s.known(to, short(to)); c != nil {
+			m.RTT = c.rtt
 		}
 	}
 	if k := len(g.place.stands); k > 0 && g.place.parent != "" {

@@ -174,7 +174,7 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 	var room [neighboursUsual]placed
 	known := room[:0]
 	add := func(id overlay.ID, there *Coord, weight uint32) {
-		if id != to && there.Known() {
+		if there.Known() {
 			known = append(known, placed{id, there, there.RTT(asker.At), weight})
 		}
 	}
@@ -201,7 +201,7 @@ func (n *Node) nameNearby(g *group, to overlay.ID, asker *Standing, o *Message) 
 				nearest = i
 			}
 		}
-		if c := known[nearest]; !slices.Contains(o.Peers, c.id) {
+		if c := known[nearest]; c.id != to && !slices.Contains(o.Peers, c.id) {
 			o.Peers, o.Posts = append(o.Peers, c.id), append(o.Posts, Standing{At: *c.at, Weight: c.weight})
 		}
 		known = slices.Delete(known, nearest, nearest+1)

@@ -58,12 +58,19 @@ func (n *Node) forebear(g *group) []overlay.ID {
 	return nil
 }
 
-func (s *search) add(c candidate, key uint32) {
+// known returns what the search knows of a node with that short, nil if it knows nothing.
+func (s *search) known(id overlay.ID, key uint32) *candidate {
 	for i, k := range s.shorts {
-		if k != key || s.pool[i].id != c.id {
-			continue
+		if k == key && s.pool[i].id == id {
+			return &s.pool[i]
 		}
-		if o := &s.pool[i]; c.rtt != 0 || o.rtt == 0 {
+	}
+	return nil
+}
+
+func (s *search) add(c candidate, key uint32) {
+	if o := s.known(c.id, key); o != nil {
+		if c.rtt != 0 || o.rtt == 0 {
 			c.named = c.named && o.named
 			*o = c
 		}
@@ -146,10 +153,10 @@ const childrenUsual = 16
 // offers no place is not among them: a node behind a NAT would be asked in vain, two
 // seconds long.
 func (n *Node) nearest(g *group, to overlay.ID, at Coord, cs []ranked) []ranked {
-	known := at.Known()
+	known, own := at.Known(), g.child(to)
 	for i := range g.links.children {
 		c := &g.links.children[i]
-		if c.stand.Weight == 0 || c.barren() || c.id == to {
+		if c.stand.Weight == 0 || c.barren() || i == own {
 			continue
 		}
 		var delay time.Duration
