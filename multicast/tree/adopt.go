@@ -69,7 +69,7 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		}
 		n.reseat(g)
 		return Busy
-	case g.seek.target == from && g.key.Closer(from.Key(), n.self.Key()):
+	case g.seek.target == from && g.id.Key().Closer(from.Key(), n.self.Key()):
 		return Busy // both ask each other: the one nearer to the root becomes the parent
 	case g.seek.moving && !detached:
 		return Busy

@@ -18,6 +18,9 @@ type alarms struct {
 	serial uint32
 }
 
+// alarmsUsual is how many a member has: one for each of a dozen neighbours, and its group's.
+const alarmsUsual = dozen + 4
+
 // ringing is an alarm in the heap.
 type ringing struct {
 	at     time.Duration
@@ -40,7 +43,7 @@ func (a *alarms) add(s sleeper) alarm {
 	slot := a.free - 1
 	if slot < 0 {
 		slot = int32(len(a.slots))
-		a.slots = append(tight(a.slots), s)
+		a.slots = append(tight(a.slots, alarmsUsual), s)
 	} else {
 		a.free = a.slots[slot].pos
 		a.slots[slot] = s
@@ -64,7 +67,7 @@ func (a *alarms) set(al alarm, at time.Duration) {
 		a.remove(pos)
 	case at == never:
 	case pos < 0:
-		a.heap = append(tight(a.heap), ringing{at, a.slots[al].serial, int32(al)})
+		a.heap = append(tight(a.heap, alarmsUsual), ringing{at, a.slots[al].serial, int32(al)})
 		a.up(len(a.heap) - 1)
 	case at > a.heap[pos].at:
 		a.heap[pos].at = at

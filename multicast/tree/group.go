@@ -13,6 +13,7 @@ type group struct {
 	id multicast.Group
 	role
 	alarm alarm
+	moves uint32 // how often heads had moved
 	holding
 	tune  tune
 	duty  duty
@@ -20,7 +21,6 @@ type group struct {
 	links links
 	seek  seek
 	avoid *avoided // nil: nobody
-	key   overlay.Key
 }
 
 // role is what the node is in a group, and for how long.
@@ -36,7 +36,6 @@ type role struct {
 
 // holding is what the node has of a group's events, and what it told of them.
 type holding struct {
-	moves  uint32 // how often heads had moved
 	lines  []*line
 	latest []multicast.Stamp // their heads by then, as told last,
 	told   *[1]Entry         // and in a list of one entry; nil: never
@@ -298,7 +297,7 @@ type kept struct {
 }
 
 func (b *buffer) add(k kept, cfg *Config) {
-	b.kept = append(b.kept, k)
+	b.kept = append(tight(b.kept, 1), k)
 	b.bytes += len(k.event.Body)
 	for len(b.kept) > cfg.Buffer || b.bytes > cfg.BufferBytes && len(b.kept) > 1 {
 		b.bytes -= len(b.kept[0].event.Body)

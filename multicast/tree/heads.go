@@ -24,11 +24,11 @@ func (n *Node) tellPair(p *pair, g *group) {
 	switch {
 	case p.mustTell(g):
 		n.planTell(p, g)
-	case p.again && !p.rare && p.tellsOnly(g) && !p.tied(g).near() && g.streams(n.step.now):
+	case p.waits == forEvent && p.tellsOnly(g) && !p.tied(g).near() && g.streams(n.step.now):
 		p.tellAt = 0 // planned before the stream was known for one
 		n.planTell(p, g)
 	}
-	if p.again && p.tellAt-tellWith <= n.step.now {
+	if p.waits != forNothing && p.tellAt-tellWith <= n.step.now {
 		p.tellAt = min(p.tellAt, n.step.now+tellSoon)
 	}
 }
@@ -40,7 +40,9 @@ func (n *Node) planTell(p *pair, g *group) {
 	at := n.tells
 	if p.told != 0 {
 		if again := p.told + n.pauseTo(p, g); again > at {
-			at, p.again, p.rare = again+tellWith, true, g.streams(n.step.now)
+			if at, p.waits = again+tellWith, forEvent; g.streams(n.step.now) {
+				p.waits = forStream
+			}
 		}
 	}
 	if p.tellAt == 0 || at < p.tellAt {
@@ -63,7 +65,7 @@ func (n *Node) pauseTo(p *pair, g *group) time.Duration {
 }
 
 func (n *Node) tellHeads(p *pair) {
-	p.tellAt, p.again = 0, false
+	p.tellAt, p.waits = 0, forNothing
 	unchecked := n.step.now-p.compared > compareEvery*n.cfg.KeepAlive // a busy link sees no keep-alive
 	m := &Message{Type: Heads}
 	var room [4]*group
@@ -186,7 +188,7 @@ func (n *Node) replicate(g *group, ev *multicast.Event, a arrival) {
 		return
 	}
 	left := n.cfg.Replicas
-	for _, id := range n.router.Closest(g.key, n.cfg.Replicas+len(g.links.children)+1) {
+	for _, id := range n.router.Closest(g.id.Key(), n.cfg.Replicas+len(g.links.children)+1) {
 		if left > 0 && id != n.self && id != a.from && g.child(id) < 0 {
 			n.send(id, &Message{Type: Data, Group: g.id, Flags: Replica, Via: multicast.ViaTree, Hops: a.hops, Want: a.want, Event: ev})
 			left--

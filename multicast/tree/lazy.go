@@ -178,7 +178,7 @@ func (n *Node) onLinked(g *group, from overlay.ID, m *Message) {
 
 func (n *Node) addLazy(g *group, id overlay.ID) {
 	p := n.tie(id, g, lazyDigest(g.id), 0)
-	g.links.lazy = append(tight(g.links.lazy), p)
+	g.links.lazy = append(tight(g.links.lazy, dozen), p)
 	n.walkSoon(g)
 	n.tell(id, g)
 	n.tellForks(g, id)

@@ -201,7 +201,7 @@ func (n *Node) touch(g *group) {
 func (n *Node) group(id multicast.Group) *group {
 	g := n.find(id)
 	if g == nil {
-		g = &group{id: id, key: id.Key()}
+		g = &group{id: id}
 		g.alarm = n.alarms.add(sleeper{group: g})
 		n.order = append(n.order, g)
 		n.index(g)

@@ -23,8 +23,7 @@ type pair struct {
 	tellAt   time.Duration
 	alarm    alarm
 	pings    uint8
-	again    bool // it was told a moment ago, and may wait for the next event
-	rare     bool // and longer, for it is told of a stream
+	waits    waits
 	touch    bool
 	over     bool   // nothing is left in common
 	one      [1]tie // most pairs share one group
@@ -35,6 +34,15 @@ type pair struct {
 	asked    time.Duration // when the last ping left; 0: it was answered
 	more     *more         // nil with most pairs
 }
+
+// waits is for what a neighbour waits that is to be told heads.
+type waits uint8
+
+const (
+	forNothing waits = iota
+	forEvent         // it was told a moment ago, and may wait for the next event
+	forStream        // and longer, for it is told of a stream
+)
 
 // more is what few pairs need: a node has a dozen of pairs, and a simulator a million nodes.
 type more struct {
@@ -173,8 +181,8 @@ func (n *Node) pair(id overlay.ID) *pair {
 
 func (ps *pairs) add(p *pair) {
 	i, _ := ps.place(p.id)
-	ps.shorts = slices.Insert(tight(ps.shorts), i, short(p.id))
-	ps.all = slices.Insert(tight(ps.all), i, p)
+	ps.shorts = slices.Insert(tight(ps.shorts, dozen), i, short(p.id))
+	ps.all = slices.Insert(tight(ps.all, dozen), i, p)
 }
 
 func (ps *pairs) drop(p *pair) {

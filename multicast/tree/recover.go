@@ -115,7 +115,7 @@ func (n *Node) sources(g *group) []overlay.ID {
 	if len(g.place.path) > 0 {
 		ids = append(ids, g.place.path[0])
 	}
-	ids = append(ids, n.router.Closest(g.key, n.cfg.Replicas)...)
+	ids = append(ids, n.router.Closest(g.id.Key(), n.cfg.Replicas)...)
 	var unique []overlay.ID
 	for _, id := range ids {
 		if id != n.self && !slices.Contains(unique, id) {

@@ -19,7 +19,7 @@ func (n *Node) becomeTop(g *group) {
 	n.announce(g)
 	n.found(g)
 	n.notice(Notice{Kind: Attached, Group: g.id, Root: true})
-	n.askHeads(g, n.router.Closest(g.key, n.cfg.Replicas), 0)
+	n.askHeads(g, n.router.Closest(g.id.Key(), n.cfg.Replicas), 0)
 }
 
 // keepTop plans when to look around again.
@@ -80,7 +80,7 @@ func (n *Node) routes() {
 	for _, g := range n.order {
 		switch {
 		case g.place.top:
-			if _, ok := n.router.NextHop(g.key); ok {
+			if _, ok := n.router.NextHop(g.id.Key()); ok {
 				n.touch(g)
 				g.duty.check = min(orNever(g.duty.check), n.step.now+n.jitter(tellAfter, 0.5))
 			}

@@ -16,7 +16,6 @@ type seek struct {
 	looking bool
 	alive   bool // somebody who should be the parent answered, but said no
 	aim
-	round  int32
 	target overlay.ID
 	edge   uint64
 	asked  time.Duration // when the target was
@@ -41,13 +40,14 @@ type candidates struct {
 	routed bool // the next hop was among the candidates
 	looked bool // so were a lookup's results
 	again  bool // who was busy was asked again
+	round  int32
 }
 
 // seekParent starts a search with the candidates given.
 func (n *Node) seekParent(g *group, todo []overlay.ID, moving bool) {
 	n.touch(g)
 	round := g.seek.round
-	g.seek = seek{on: true, aim: aim{moving: moving}, candidates: candidates{todo: slices.Clone(todo)}, round: round}
+	g.seek = seek{on: true, aim: aim{moving: moving}, candidates: candidates{todo: slices.Clone(todo), round: round}}
 	n.seekNext(g)
 }
 
@@ -55,7 +55,7 @@ func (n *Node) seekParent(g *group, todo []overlay.ID, moving bool) {
 // not yet for the overlay, is not asked.
 func (n *Node) seekWithout(g *group, dead overlay.ID, todo []overlay.ID) {
 	n.touch(g)
-	g.seek = seek{on: true, candidates: candidates{todo: todo, tried: []overlay.ID{dead}}, round: g.seek.round}
+	g.seek = seek{on: true, candidates: candidates{todo: todo, tried: []overlay.ID{dead}, round: g.seek.round}}
 	n.seekNext(g)
 }
 
@@ -114,11 +114,11 @@ func (s *seek) most() int {
 // routeTo returns the next hops toward the root. A leaf is in nobody's routing
 // table: for it every node is closer.
 func (n *Node) routeTo(g *group) []overlay.ID {
-	if hop, ok := n.router.NextHop(g.key); ok {
+	if hop, ok := n.router.NextHop(g.id.Key()); ok {
 		return []overlay.ID{hop}
 	}
 	if n.cfg.Leaf {
-		return slices.Clone(n.router.Closest(g.key, n.cfg.Replicas))
+		return slices.Clone(n.router.Closest(g.id.Key(), n.cfg.Replicas))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (n *Node) looked(g *group, nearest []overlay.ID, ok bool) {
 	case g.place.top:
 		n.seekParent(g, closer, false)
 		g.seek.routed, g.seek.looked = true, true
-	case !ok && len(n.router.Closest(g.key, 1)) > 0 && s.round < 3:
+	case !ok && len(n.router.Closest(g.id.Key(), 1)) > 0 && s.round < 3:
 		s.looked = true
 		n.pause(g)
 	default:
@@ -195,7 +195,7 @@ func (n *Node) closer(g *group, nearest []overlay.ID) []overlay.ID {
 	var closer []overlay.ID
 	own := n.self.Key()
 	for _, id := range nearest {
-		if id != n.self && (n.cfg.Leaf || g.key.Closer(id.Key(), own)) {
+		if id != n.self && (n.cfg.Leaf || g.id.Key().Closer(id.Key(), own)) {
 			closer = append(closer, id)
 		}
 	}
@@ -234,7 +234,7 @@ func (n *Node) pause(g *group) {
 		n.standApart(g)
 		wait = min(apartFrom<<(2*min(s.round, 10)), apartTo)
 	}
-	g.seek = seek{on: true, round: s.round + 1, at: n.step.now + n.jitter(wait, 0.5)}
+	g.seek = seek{on: true, candidates: candidates{round: s.round + 1}, at: n.step.now + n.jitter(wait, 0.5)}
 	n.touch(g)
 }
 
