@@ -205,8 +205,8 @@ func (h *host) step(now time.Duration, in tree.Input) {
 	}
 	l.busy = true
 	if h.world.reuses {
-		h.world.spent.even(&l.out.Spent)
-		h.world.asked.even(&l.out.Inquiries)
+		h.world.spent.even(&l.out.Spent, now)
+		h.world.asked.even(&l.out.Inquiries, now)
 	}
 	h.node.Step(now, in, &l.out)
 	h.carryOut(now, &l.out)

@@ -16,14 +16,14 @@ func TestSpentMessagesGoWhereTheyAreWanted(t *testing.T) {
 	var getting, sending []*tree.Message
 	made := 0
 	for range 20 * spentLot {
-		s.even(&sending)
+		s.even(&sending, 0)
 		m := new(tree.Message)
 		if last := len(sending) - 1; last >= 0 {
 			m, sending = sending[last], sending[:last]
 		} else {
 			made++
 		}
-		s.even(&getting)
+		s.even(&getting, 0)
 		getting = append(getting, m)
 	}
 	if most := 4 * spentLot; made > most {
@@ -38,6 +38,40 @@ func TestSpentMessagesGoWhereTheyAreWanted(t *testing.T) {
 			t.Fatal("a message is kept twice")
 		}
 		seen[m] = true
+	}
+}
+
+// After a busy time those are let go of that nobody wants any more, and no others.
+func TestSpentMessagesThatNobodyWantsAreLetGo(t *testing.T) {
+	var s spent
+	var own []*tree.Message
+	const busy, calm = 20 * spentLot, 5 * spentLot
+	use := func(now time.Duration, n int) (made int) {
+		var out []*tree.Message
+		for range n {
+			if s.even(&own, now); len(own) == 0 {
+				own, made = append(own, new(tree.Message)), made+1
+			}
+			last := len(own) - 1
+			out, own = append(out, own[last]), own[:last]
+		}
+		for _, m := range out {
+			own = append(own, m)
+			s.even(&own, now)
+		}
+		return made
+	}
+	kept := func() int { return len(slices.Concat(append(s.lots, own)...)) }
+	if made := use(0, busy); made != busy || kept() != busy {
+		t.Fatalf("%d messages were made and %d kept, of %d", made, kept(), busy)
+	}
+	for now := time.Second; now < time.Minute; now += time.Second {
+		if made := use(now, calm); made > 0 {
+			t.Fatalf("%d messages had to be made after %v, where no more than %d are used", made, now, calm)
+		}
+	}
+	if most := calm + 3*spentLot; kept() > most {
+		t.Errorf("%d messages are kept, of which %d are used at most", kept(), calm)
 	}
 }
 
