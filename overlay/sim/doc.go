@@ -60,7 +60,7 @@
 //
 // A node costs some 600 bytes beside its table, its connections and what its host
 // holds; its table four bytes per peer, 1.4 KB among a million, and its connections 12
-// bytes each, once it has any for 64 of them. An event in flight takes 72
+// bytes each, once it has any for 96 of them. An event in flight takes 72
 // bytes or a little more beside its message: a cache line, and its number twice. Who has
 // whom in a table is kept only once a node has died, at another four bytes per entry.
 package sim

@@ -41,7 +41,7 @@ func (l link) next() time.Duration {
 func (l *link) after(last time.Duration) { *l = linkTo(l.peer, l.life(), last+1) }
 
 const (
-	linksUsual = 64   // connections that there is room for at once,
+	linksUsual = 96   // connections that there is room for at once,
 	linksMore  = 32   // and for so many more, or a quarter, when there are as many: lists of such lengths fill what they take
 	linksNear  = 8    // how far from where its number says one is sought first
 	linksMost  = 4096 // in one list; those of a node that has more lie in pages
