@@ -28,6 +28,8 @@ type benchMulticastCmd struct {
 	Burst    int           `help:"Publish so many items as fast as they are taken, too." placeholder:"N" env:"-"`
 	Runs     int           `help:"Measure each so often, in turn, and give the medians: figures of one run are a matter of luck." default:"1" env:"-"`
 	JSON     string        `name:"json" help:"Write the figures for machines, too." placeholder:"FILE" type:"path" env:"-"`
+
+	profiled
 }
 
 // Help teaches the command.
@@ -43,6 +45,10 @@ Examples:
 
 // Run measures. What an interrupt leaves is printed and marked.
 func (c benchMulticastCmd) Run(ctx context.Context, t terminal) error {
+	return c.during(func() error { return c.run(ctx, t) })
+}
+
+func (c benchMulticastCmd) run(ctx context.Context, t terminal) error {
 	bar, now := newBar(t.Err), ""
 	progress := func(stage string, done float64) {
 		if stage != now {

@@ -31,6 +31,8 @@ type simCmd struct {
 	Trace       string        `help:"Replay real feed documents of a directory: polling." placeholder:"DIR" type:"path" env:"-"`
 	Trees       int           `help:"How many trees lying publishers are put into, and how often honest ones crash: equivocation; default 1000." placeholder:"N" env:"-"`
 	Feeds       int           `help:"How many feeds the busiest nodes of idle and feeds are in, default 5000; or that are polled, default 1000." placeholder:"N" env:"-"`
+
+	profiled
 }
 
 // latencyFile is looked for where nothing else is said.
@@ -50,6 +52,10 @@ Examples:
 
 // Run runs one scenario, or lists them.
 func (c simCmd) Run(ctx context.Context, t terminal) error {
+	return c.during(func() error { return c.run(ctx, t) })
+}
+
+func (c simCmd) run(ctx context.Context, t terminal) error {
 	if c.Scenario == "list" {
 		return listScenarios(t.Out)
 	}

@@ -70,6 +70,22 @@ func TestSimWrites(t *testing.T) {
 	}
 }
 
+// A profile is there for go tool pprof, which reads what is gzipped, and one that cannot be
+// written is said before anything runs.
+func TestSimProfiles(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "cpu")
+	if code, _, errs := simulate("static", "--nodes", "50", "--cpu-profile", file); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	if doc, err := os.ReadFile(file); err != nil || len(doc) < 2 || doc[0] != 0x1f || doc[1] != 0x8b {
+		t.Errorf("%d bytes that are no profile, %v", len(doc), err)
+	}
+	if code, out, errs := simulate("static", "--nodes", "50", "--cpu-profile", dir); code != exitFailed || !strings.Contains(errs, "--cpu-profile") || out != "" {
+		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+}
+
 // The replays of polling are shown and written like scenarios.
 func TestSimPolling(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.json")
