@@ -53,7 +53,6 @@ func (s *spent) letGo(now time.Duration) {
 	if now-s.since < idleFor {
 		return
 	}
-	clear(s.lots[:s.least])
 	s.lots = slices.Delete(s.lots, 0, s.least)
 	s.least, s.since = len(s.lots), now
 }

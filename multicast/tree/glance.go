@@ -172,7 +172,7 @@ func (g *group) glanceOthers(m *Message) (sum uint64) {
 			sum += uint64(p.at.Err) + uint64(p.tellAt) + uint64(p.told)
 		}
 	}
-	if m.is(Probe) || m.is(Join) { // who asks is none of them, and each is compared
+	if m.is(Probe) || m.is(Join) { // each is compared with whom a bargain is about
 		for i := range g.links.children {
 			sum += letter(g.links.children[i].id)
 		}
