@@ -30,13 +30,9 @@ func Size(m *tree.Message) int {
 			n += edgeBytes
 		}
 	}
-	for _, v := range [...]uint64{m.Ver, m.From, m.To} {
-		if v != 0 {
-			n += numberBytes
-		}
-	}
-	if m.Stamp != (multicast.Stamp{}) {
-		n += headBytes
+	n += numbers(m.Ver)
+	if s := m.Span; s != nil {
+		n += headBytes + numbers(s.From, s.To)
 	}
 	if m.Event != nil {
 		n += sealBytes + len(m.Event.Body)
@@ -44,6 +40,17 @@ func Size(m *tree.Message) int {
 	n += len(m.Path)*idBytes + len(m.Peers)*(idBytes+addrBytes) + len(m.Heads)*(headBytes+tagBytes)
 	for _, e := range m.Entries {
 		n += groupBytes + edgeBytes + len(e.Heads)*(headBytes+tagBytes)
+	}
+	return n
+}
+
+// numbers is what those of them take that are not 0.
+func numbers(all ...uint64) int {
+	n := 0
+	for _, v := range all {
+		if v != 0 {
+			n += numberBytes
+		}
 	}
 	return n
 }

@@ -27,7 +27,9 @@ func within(m tree.Message) tree.Message {
 	m.Type, m.Others = m.Type%tree.Fork+1, 0 // that is no part of it on the wire
 	m.Via %= multicast.ViaLazy + 1
 	m.Path, m.Peers = idsWithin(m.Path, maxPath), idsWithin(m.Peers, maxPeers)
-	m.From, m.To, m.Stamp = m.From&maxNumber, m.To&maxNumber, stampsMasked(m.Stamp)[0]
+	if s := m.Span; s != nil {
+		m.Span = &tree.Span{Stamp: stampsMasked(s.Stamp)[0], From: s.From & maxNumber, To: s.To & maxNumber}
+	}
 	m.Heads = stampsMasked(cut(m.Heads, maxHeads)...)
 	m.Entries = cut(m.Entries, maxEntries)
 	for i := range m.Entries {

@@ -57,15 +57,15 @@ func decode(frame []byte) (*tree.Message, []contact, reason) {
 		Digest: f.Digest,
 		Paths:  f.Paths,
 		Known:  f.Known,
-		Stamp:  stampIn(f.Stamp),
-		From:   f.From,
-		To:     f.To,
 		Heads:  stampsIn(f.Heads),
 	}
 	m.RTT = time.Duration(f.Rtt) * time.Microsecond
 	if f.Self != nil {
 		own := standIn(f.Self)
 		m.Self = &own
+	}
+	if f.Stamp != nil {
+		m.Span = &tree.Span{Stamp: stampIn(f.Stamp), From: f.From, To: f.To}
 	}
 	copy(m.Group[:], f.Group)
 	if len(event) > 0 {

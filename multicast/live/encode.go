@@ -75,15 +75,13 @@ func encodeOne(m *tree.Message, addrs addressBook) (out frame, err error) {
 		Digest: m.Digest,
 		Paths:  m.Paths,
 		Known:  m.Known,
-		From:   m.From,
-		To:     m.To,
 		Heads:  stampsOut(m.Heads),
 	}
 	if m.Group != (multicast.Group{}) {
 		f.Group = m.Group[:]
 	}
-	if m.Stamp != (multicast.Stamp{}) {
-		f.Stamp = stampOut(m.Stamp)
+	if s := m.Span; s != nil {
+		f.Stamp, f.From, f.To = stampOut(s.Stamp), s.From, s.To
 	}
 	f.Nodes, f.Path, f.Peers = nodesOut(m, addrs)
 	f.Rtt = micros(m.RTT)

@@ -26,7 +26,7 @@ func TestAnEventIsWhatItsSourceSigned(t *testing.T) {
 		item, sign := news(t, id, groupA, 3), beat(t, id, groupA, 3, noon.Add(time.Minute))
 		lying := multicast.Stamp{Source: multicast.Source{9}, Epoch: 9, Seq: 9, Beat: 9}
 		for _, wire := range [][]byte{item, sign} {
-			l.Frame("p", frameOf(t, &tree.Message{Type: tree.Data, Group: groupA, Stamp: lying, Event: &multicast.Event{Body: wire}}))
+			l.Frame("p", frameOf(t, &tree.Message{Type: tree.Data, Group: groupA, Span: &tree.Span{Stamp: lying}, Event: &multicast.Event{Body: wire}}))
 		}
 		synctest.Wait()
 		want := []multicast.Event{

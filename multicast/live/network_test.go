@@ -267,7 +267,10 @@ func TestNoMessageStopsALoop(t *testing.T) {
 				m.Peers[j] = ids[rng.Intn(len(ids))]
 			}
 			if rng.Intn(2) == 0 { // small numbers hit what is there
-				m.Edge, m.Ver, m.Stamp.Epoch, m.From, m.To, m.Hops = m.Edge%4, m.Ver%4, m.Stamp.Epoch%3, m.From%90, m.To%90, m.Hops%8
+				m.Edge, m.Ver, m.Hops = m.Edge%4, m.Ver%4, m.Hops%8
+				if s := m.Span; s != nil {
+					s.Stamp.Epoch, s.From, s.To = s.Stamp.Epoch%3, s.From%90, s.To%90
+				}
 			}
 			if m.Event != nil {
 				m.Group, m.Event.Body = groupA, news(t, id, groupA, rng.Uint64()%300+1)

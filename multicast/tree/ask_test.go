@@ -41,7 +41,7 @@ func TestAskedNodesAnswer(t *testing.T) {
 		t.Errorf("it heard of %v, want %v", st.Heard, ahead)
 	}
 	asker.pass(time.Second)
-	if pulls := asker.sent("member", tree.Pull); len(pulls) == 0 || pulls[0].To != ahead.Seq {
+	if pulls := asker.sent("member", tree.Pull); len(pulls) == 0 || pulls[0].Span.To != ahead.Seq {
 		t.Errorf("it does not ask for what is new: %v", asker.all())
 	}
 

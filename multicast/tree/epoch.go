@@ -128,7 +128,7 @@ func (n *Node) checkLink(g *group, l *line, ev *multicast.Event) {
 		if i == askLater {
 			break
 		}
-		n.send(id, &Message{Type: Pull, Flags: Fresh, Group: g.id, Stamp: after})
+		n.send(id, &Message{Type: Pull, Flags: Fresh, Group: g.id, Span: &Span{Stamp: after}})
 	}
 }
 
@@ -161,7 +161,7 @@ func (n *Node) passedOver(g *group, l *line, from overlay.ID, h multicast.Stamp)
 		return
 	}
 	first := max(have, h.Seq-min(h.Seq, pullMax)) + 1
-	n.send(from, &Message{Type: Pull, Group: g.id, Stamp: multicast.Stamp{Source: l.source, Epoch: h.Epoch}, From: first, To: h.Seq})
+	n.send(from, &Message{Type: Pull, Group: g.id, Span: &Span{multicast.Stamp{Source: l.source, Epoch: h.Epoch}, first, h.Seq}})
 	n.expect(from, n.cfg.Patience)
 }
 
@@ -172,10 +172,10 @@ func (n *Node) tellLater(g *group, to overlay.ID, m *Message) {
 	if g.child(to) >= 0 {
 		via = multicast.ViaParent
 	}
-	left := pullMax
+	left, after := pullMax, m.span().Stamp
 	for i := range g.buffer.kept {
 		ev := g.buffer.kept[i].event
-		if left > 0 && ev.Stamp.Source == m.Stamp.Source && ev.Stamp.Compare(m.Stamp) > 0 {
+		if left > 0 && ev.Stamp.Source == after.Source && ev.Stamp.Compare(after) > 0 {
 			n.send(to, &Message{Type: Data, Group: g.id, Via: via, Event: ev})
 			left--
 		}

@@ -78,7 +78,7 @@ func (m *Message) glance(from overlay.ID) uint64 {
 	if m == nil || from == "" {
 		return 0
 	}
-	return uint64(from[0]) + uint64(m.Type) + m.Digest + m.From + uint64(len(m.Path)) + uint64(m.RTT) + uint64(len(m.Entries))
+	return uint64(from[0]) + uint64(m.Type) + m.Digest + uint64(len(m.Path)) + uint64(m.RTT) + uint64(len(m.Entries))
 }
 
 func (m *Message) glanceLists() (sum uint64) {

@@ -212,19 +212,20 @@ func (n *Node) stored(id multicast.Group, s multicast.Stamp) {
 }
 
 func (n *Node) receipt(g *group, k *kept) {
-	n.send(k.from, &Message{Type: Held, Group: g.id, Stamp: k.event.Stamp, Peers: []overlay.ID{n.self}})
+	n.send(k.from, &Message{Type: Held, Group: g.id, Span: &Span{Stamp: k.event.Stamp}, Peers: []overlay.ID{n.self}})
 }
 
 // onHeld hands receipts on towards the source, no more than it wants.
 func (n *Node) onHeld(g *group, m *Message) {
-	k := g.buffer.find(m.Stamp)
+	s := m.span().Stamp
+	k := g.buffer.find(s)
 	switch {
 	case k == nil || len(m.Peers) == 0:
 	case k.from == "":
-		n.notice(Notice{Kind: Receipt, Group: g.id, Stamp: m.Stamp, Peers: m.Peers})
+		n.notice(Notice{Kind: Receipt, Group: g.id, Stamp: s, Peers: m.Peers})
 	case k.passed < k.want:
 		k.passed++
-		n.send(k.from, &Message{Type: Held, Group: g.id, Stamp: m.Stamp, Peers: m.Peers})
+		n.send(k.from, &Message{Type: Held, Group: g.id, Span: m.Span, Peers: m.Peers})
 	}
 }
 

@@ -60,6 +60,7 @@ type Outbox struct {
 
 	groups []*group // touched by the step at hand
 	pairs  []*pair
+	pair   *pair // found last by that step
 	// To be used again, no more than usedAgain of each.
 	searches []*search // over,
 	parted   []*pair   // with nothing in common any more

@@ -23,8 +23,8 @@ const (
 	Path                   // parent → child: my way to the top changed, or your turn. Edge, Ver, Turn, Path (empty: I am detached)
 	Data                   // an event. Event, Via, Hops, Want (receipts wanted), Flags
 	Heads                  // what the sender has, for every group it lists. Entries; now and then Digest, Paths
-	Pull                   // send me these. Stamp{Source, Epoch}, From, To (inclusive); if Fresh, what is after Stamp
-	Lack                   // answer to Pull: I do not have these. Stamp, From, To
+	Pull                   // send me these. Span (Stamp: Source, Epoch); if Fresh, what is after its Stamp
+	Lack                   // answer to Pull: I do not have these. Span
 	Walk                   // a member looks for a lazy link. Peers[0] is the member, Hops the steps left
 	Link                   // be my lazy link. Path, Heads
 	Linked                 // I am yours now. Heads
@@ -32,7 +32,7 @@ const (
 	Ping                   // keep-alive of the pair of nodes: Digest, Paths, Known
 	Pong                   // answer to a Ping
 	Sync                   // digests differ: these are the edges I see between us. Entries
-	Held                   // receipt: Peers hold the event of Stamp durably
+	Held                   // receipt: Peers hold the event of Span.Stamp durably
 	Probe                  // how do you stand, and would you be my parent? As a Join that is Better, without Edge and Heads; without Self: who makes room asks
 	Offer                  // answer to a Probe. Flags (Better: yes), Self, Turn (that the asker would have), Path, Peers (children near the asker; who has neither delay, height nor room as Posts say: a member to ask next)
 	Load                   // child → parent: how I stand. Edge, Self, RTT; with Confirm, the answer to such a Drop: below Peers, best first, as in Posts; to a Drop that is Moved, without Peers: I stay, there is no place
@@ -104,9 +104,7 @@ type Message struct {
 	Digest  uint64 // Ping, Pong: of the edges between the two,
 	Paths   uint64 // of the versions of the paths told along them,
 	Known   uint64 // and of the heads of the groups they share
-	Stamp   multicast.Stamp
-	From    uint64
-	To      uint64
+	Span    *Span  // Pull, Lack, Held: what of a line
 	Event   *multicast.Event
 	Path    []overlay.ID
 	Peers   []overlay.ID
@@ -115,6 +113,21 @@ type Message struct {
 	RTT     time.Duration // measured between the two; 0: unknown
 	Heads   []multicast.Stamp
 	Entries []Entry
+}
+
+// Span is a part of a line: few messages are about one, and all had to have room for it.
+type Span struct {
+	Stamp multicast.Stamp
+	From  uint64
+	To    uint64 // inclusive
+}
+
+// span is what m is about: of a hostile one that names nothing, a part of nobody's line.
+func (m *Message) span() Span {
+	if m.Span == nil {
+		return Span{}
+	}
+	return *m.Span
 }
 
 // Entry is one group's line in a Heads or Sync message.

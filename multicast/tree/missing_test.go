@@ -20,7 +20,7 @@ func (s *solo) idle(d time.Duration) (lacks []uint64) {
 			case tree.Ping:
 				s.pong(send.To, m)
 			case tree.Pull:
-				s.receive(send.To, tree.Message{Type: tree.Lack, Group: group, Stamp: m.Stamp, From: m.From, To: m.To})
+				s.receive(send.To, tree.Message{Type: tree.Lack, Group: group, Span: m.Span})
 			}
 			notices = append(notices, s.noticed(tree.Missing)...)
 		}

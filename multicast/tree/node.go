@@ -36,7 +36,6 @@ type Node struct {
 type step struct {
 	now  time.Duration
 	out  *Outbox
-	pair *pair    // found last
 	told *Message // heads that others may be told as well
 }
 
@@ -56,6 +55,7 @@ func New(cfg Config, router overlay.Router, rng *rand.Rand) *Node {
 // is monotonic: it never goes back between calls.
 func (n *Node) Step(now time.Duration, in Input, out *Outbox) {
 	n.step = step{now: now, out: out}
+	out.pair = nil
 	switch in.Kind {
 	case Receive:
 		n.receive(in.From, in.Msg)
@@ -342,7 +342,7 @@ func (n *Node) strange(from overlay.ID, m *Message) {
 	case Probe:
 		n.send(from, &Message{Type: Offer, Group: m.Group, Flags: Detached})
 	case Pull:
-		n.send(from, &Message{Type: Lack, Group: m.Group, Stamp: m.Stamp, From: m.From, To: m.To})
+		n.send(from, &Message{Type: Lack, Group: m.Group, Span: m.Span})
 	case Link, Linked:
 		n.send(from, &Message{Type: Unlink, Group: m.Group})
 	}

@@ -172,11 +172,11 @@ func (ps *pairs) find(id overlay.ID) *pair {
 // pair returns what this node and another have in common, nil if nothing. Mostly it is the
 // one that the step is about, which is found at once.
 func (n *Node) pair(id overlay.ID) *pair {
-	s := &n.step
-	if s.pair == nil || s.pair.id != id {
-		s.pair = n.pairs.find(id)
+	o := n.step.out
+	if o.pair == nil || o.pair.id != id {
+		o.pair = n.pairs.find(id)
 	}
-	return s.pair
+	return o.pair
 }
 
 func (ps *pairs) add(p *pair) {
@@ -279,7 +279,7 @@ func (n *Node) untie(id overlay.ID, g *group, digest uint64, edges int16) {
 		}
 		if len(p.ties()) == 0 {
 			n.pairs.drop(p)
-			n.step.pair = nil
+			n.step.out.pair = nil
 			n.roomAgain()
 		}
 		return

@@ -224,8 +224,8 @@ func TestPaper452GapIsFoundAndAskedFromTheParent(t *testing.T) {
 	s.push("parent", event(4))
 	s.pass(200 * time.Millisecond)
 	pull := s.one("parent", tree.Pull)
-	if pull.From != 2 || pull.To != 3 {
-		t.Fatalf("asked for %d to %d, want 2 to 3", pull.From, pull.To)
+	if pull.Span.From != 2 || pull.Span.To != 3 {
+		t.Fatalf("asked for %d to %d, want 2 to 3", pull.Span.From, pull.Span.To)
 	}
 	if len(s.sent("lazy", tree.Pull)) > 0 {
 		t.Fatal("another node was asked before the parent answered")
@@ -312,8 +312,8 @@ func TestPaper43HeartbeatProvesALoss(t *testing.T) {
 	s.push("parent", event(1))
 	s.push("parent", beat(2, 1000))
 	s.pass(200 * time.Millisecond)
-	if pull := s.one("parent", tree.Pull); pull.From != 2 || pull.To != 2 {
-		t.Fatalf("asked for %d to %d, want 2", pull.From, pull.To)
+	if pull := s.one("parent", tree.Pull); pull.Span.From != 2 || pull.Span.To != 2 {
+		t.Fatalf("asked for %d to %d, want 2", pull.Span.From, pull.Span.To)
 	}
 	s.receive("parent", tree.Message{Type: tree.Data, Group: group, Via: multicast.ViaParent, Event: event(2)})
 	s.push("parent", beat(2, 2000))
@@ -357,7 +357,7 @@ func TestPaper452BufferOfTheLastN(t *testing.T) {
 	for seq := range uint64(20) {
 		s.push("parent", event(seq+1))
 	}
-	s.receive("child", tree.Message{Type: tree.Pull, Group: group, Stamp: event(1).Stamp, From: 11, To: 20})
+	s.receive("child", tree.Message{Type: tree.Pull, Group: group, Span: &tree.Span{Stamp: event(1).Stamp, From: 11, To: 20}})
 	var got []uint64
 	for _, m := range s.sent("child", tree.Data) {
 		got = append(got, m.Event.Stamp.Seq)
@@ -389,7 +389,7 @@ func TestPaper452NobodyHasIt(t *testing.T) {
 			sends = sends[1:]
 			if m.Type == tree.Pull {
 				asked[to] = true
-				s.receive(to, tree.Message{Type: tree.Lack, Group: group, Stamp: m.Stamp, From: m.From, To: m.To})
+				s.receive(to, tree.Message{Type: tree.Lack, Group: group, Span: m.Span})
 				sends = append(sends, s.out.Sends...)
 				notices = append(notices, s.noticed(tree.Missing)...)
 			}

@@ -127,7 +127,7 @@ func (n *Node) sources(g *group) []overlay.ID {
 
 func (n *Node) pull(g *group, l *line, whom overlay.ID, from, to uint64) {
 	s := multicast.Stamp{Source: l.source, Epoch: l.epoch, Beat: l.lastBeat()}
-	n.send(whom, &Message{Type: Pull, Group: g.id, Stamp: s, From: from, To: to})
+	n.send(whom, &Message{Type: Pull, Group: g.id, Span: &Span{s, from, to}})
 	n.expect(whom, n.cfg.Patience)
 }
 
@@ -212,25 +212,26 @@ func (n *Node) pullClaim(g *group, l *line) {
 	if r.claim.Epoch == l.epoch {
 		s.Beat = l.lastBeat()
 	}
-	n.send(r.by, &Message{Type: Pull, Group: g.id, Stamp: s, From: from, To: to})
+	n.send(r.by, &Message{Type: Pull, Group: g.id, Span: &Span{s, from, to}})
 	n.expect(r.by, n.cfg.Patience)
 }
 
 // onPull answers from the buffer, oldest first, with the latest heartbeat if
 // the asker lacks it, and says so if something is not there.
 func (n *Node) onPull(g *group, from overlay.ID, m *Message) {
-	l := g.line(m.Stamp.Source)
+	s := m.span()
+	l := g.line(s.Stamp.Source)
 	if m.Flags&Fresh != 0 {
 		n.tellLater(g, from, m)
 		return
 	}
-	if m.To >= m.From+pullMax {
+	if s.To >= s.From+pullMax {
 		n.count.Malformed++
 		return
 	}
 	if n.cfg.Sparing && (l == nil || !l.own) {
 		n.count.Spared++
-		n.send(from, &Message{Type: Lack, Group: g.id, Stamp: m.Stamp, From: m.From, To: m.To})
+		n.send(from, &Message{Type: Lack, Group: g.id, Span: m.Span})
 		return
 	}
 	via := multicast.ViaLazy
@@ -238,25 +239,25 @@ func (n *Node) onPull(g *group, from overlay.ID, m *Message) {
 		via = multicast.ViaParent
 	}
 	found := uint64(0)
-	for seq := m.From; seq <= m.To && l != nil; seq++ {
-		k := g.buffer.find(multicast.Stamp{Source: l.source, Epoch: m.Stamp.Epoch, Seq: seq})
+	for seq := s.From; seq <= s.To && l != nil; seq++ {
+		k := g.buffer.find(multicast.Stamp{Source: l.source, Epoch: s.Stamp.Epoch, Seq: seq})
 		if k == nil {
 			continue
 		}
 		found++
 		n.send(from, &Message{Type: Data, Group: g.id, Via: via, Event: k.event})
 	}
-	if l != nil && l.epoch == m.Stamp.Epoch && l.lastBeat() > m.Stamp.Beat {
+	if l != nil && l.epoch == s.Stamp.Epoch && l.lastBeat() > s.Stamp.Beat {
 		n.send(from, &Message{Type: Data, Group: g.id, Via: via, Event: l.beat})
 	}
-	if m.From <= m.To && found < m.To-m.From+1 {
-		n.send(from, &Message{Type: Lack, Group: g.id, Stamp: m.Stamp, From: m.From, To: m.To})
+	if s.From <= s.To && found < s.To-s.From+1 {
+		n.send(from, &Message{Type: Lack, Group: g.id, Span: m.Span})
 	}
 }
 
 // onLack goes on to the next node at once.
 func (n *Node) onLack(g *group, from overlay.ID, m *Message) {
-	if l := g.line(m.Stamp.Source); l != nil {
+	if l := g.line(m.span().Stamp.Source); l != nil {
 		n.turnDown(l, from)
 	}
 }

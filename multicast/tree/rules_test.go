@@ -190,7 +190,7 @@ func TestReceipts(t *testing.T) {
 	}
 	passed := 0
 	for _, id := range []overlay.ID{"a", "b", "c"} {
-		s.receive(id, tree.Message{Type: tree.Held, Group: group, Stamp: event(1).Stamp, Peers: []overlay.ID{id}})
+		s.receive(id, tree.Message{Type: tree.Held, Group: group, Span: &tree.Span{Stamp: event(1).Stamp}, Peers: []overlay.ID{id}})
 		passed += len(s.sent("parent", tree.Held))
 	}
 	if passed != 2 {
@@ -202,7 +202,7 @@ func TestReceipts(t *testing.T) {
 		t.Fatalf("wants %d receipts", d.Want)
 	}
 	s.receive("parent", tree.Message{Type: tree.Held, Group: group, Peers: []overlay.ID{"z"},
-		Stamp: multicast.Stamp{Source: multicast.Source{9}, Epoch: 1, Seq: 1}})
+		Span: &tree.Span{Stamp: multicast.Stamp{Source: multicast.Source{9}, Epoch: 1, Seq: 1}}})
 	if n := s.noticed(tree.Receipt); len(n) != 1 || !slices.Equal(n[0].Peers, []overlay.ID{"z"}) {
 		t.Fatalf("notices %+v", s.out.Notices)
 	}
@@ -229,7 +229,7 @@ func TestReceiptsAskedForAgain(t *testing.T) {
 		if d := s.one("parent", tree.Data); d.Want != 3 {
 			t.Fatalf("%s: the parent is asked for %d receipts, want 3", how, d.Want)
 		}
-		s.receive("parent", tree.Message{Type: tree.Held, Group: group, Stamp: ev.Stamp, Peers: []overlay.ID{"parent"}})
+		s.receive("parent", tree.Message{Type: tree.Held, Group: group, Span: &tree.Span{Stamp: ev.Stamp}, Peers: []overlay.ID{"parent"}})
 		s.one("source", tree.Held)
 		s.receive("source", tree.Message{Type: tree.Data, Group: group, Event: ev, Edge: 7, Want: 3, Hops: 9})
 		if len(s.sent("parent", tree.Data)) != 0 {
@@ -290,8 +290,8 @@ func TestCursor(t *testing.T) {
 	}
 	s.push("parent", event(8))
 	s.pass(200 * time.Millisecond)
-	if pull := s.one("parent", tree.Pull); pull.From != 6 || pull.To != 7 {
-		t.Fatalf("asked for %d to %d, want 6 to 7", pull.From, pull.To)
+	if pull := s.one("parent", tree.Pull); pull.Span.From != 6 || pull.Span.To != 7 {
+		t.Fatalf("asked for %d to %d, want 6 to 7", pull.Span.From, pull.Span.To)
 	}
 }
 

@@ -99,15 +99,15 @@ func TestWhoMustSpareStillPublishes(t *testing.T) {
 	s.spare(true)
 	s.step(tree.Input{Kind: tree.Publish, Group: group, Event: *by(7, 1)})
 	s.one("parent", tree.Data)
-	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Stamp: by(7, 1).Stamp, From: 1, To: 1})
+	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Span: &tree.Span{Stamp: by(7, 1).Stamp, From: 1, To: 1}})
 	s.one("far", tree.Data)
-	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Stamp: event(1).Stamp, From: 1, To: 1})
+	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Span: &tree.Span{Stamp: event(1).Stamp, From: 1, To: 1}})
 	s.one("far", tree.Lack)
 	if len(s.sent("far", tree.Data)) != 0 {
 		t.Error("it sends what others published")
 	}
 	s.spare(false)
-	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Stamp: event(1).Stamp, From: 1, To: 1})
+	s.receive("far", tree.Message{Type: tree.Pull, Group: group, Span: &tree.Span{Stamp: event(1).Stamp, From: 1, To: 1}})
 	s.one("far", tree.Data)
 }
 

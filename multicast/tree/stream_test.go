@@ -145,8 +145,8 @@ func TestWhatASilentStreamLacksIsPulledAtOnce(t *testing.T) {
 	next := event(seq + 3).Stamp
 	s.receive("member 1", tree.Message{Type: tree.Heads, Entries: []tree.Entry{{Group: group, Heads: []multicast.Stamp{next}}}})
 	s.pass(150 * time.Millisecond)
-	if m := s.one("member 1", tree.Pull); m.From != seq+1 || m.To != seq+3 {
-		t.Errorf("pulls %d to %d, lacks %d to %d", m.From, m.To, seq+1, seq+3)
+	if m := s.one("member 1", tree.Pull); m.Span.From != seq+1 || m.Span.To != seq+3 {
+		t.Errorf("pulls %d to %d, lacks %d to %d", m.Span.From, m.Span.To, seq+1, seq+3)
 	}
 }
 
