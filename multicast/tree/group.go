@@ -297,7 +297,7 @@ type kept struct {
 }
 
 func (b *buffer) add(k kept, cfg *Config) {
-	b.kept = append(tight(b.kept, 1), k)
+	b.kept = append(tight(b.kept, dozen), k)
 	b.bytes += len(k.event.Body)
 	for len(b.kept) > cfg.Buffer || b.bytes > cfg.BufferBytes && len(b.kept) > 1 {
 		b.bytes -= len(b.kept[0].event.Body)

@@ -140,7 +140,7 @@ func (w *world) judge(f *feed, it *item) {
 	f.open = slices.DeleteFunc(f.open, func(o *item) bool { return o == it })
 	var c cover
 	var p penalty
-	var lags spread
+	lags := make(spread, 0, len(f.members))
 	for i, m := range f.members {
 		due := it.up.has(i) && w.up.has(int(m)) && (f.exempt == nil || !f.exempt.has(int(m)))
 		took := time.Duration(float64(it.arrival[i]) * float64(time.Second))
