@@ -157,4 +157,10 @@ func TestSize(t *testing.T) {
 	if small > 20 || data < 4096+64 || data > 4096+400 || path-small != 2*idBytes {
 		t.Errorf("ping %d, data %d, path of two %d bytes", small, data, path)
 	}
+	stamp := multicast.Stamp{Source: multicast.Source{1}, Epoch: 1, Seq: 1}
+	held := Size(&tree.Message{Type: tree.Held, Span: &tree.Span{Stamp: stamp}})
+	pull := Size(&tree.Message{Type: tree.Pull, Span: &tree.Span{Stamp: stamp, From: 1, To: 2}})
+	if held-small != headBytes || pull-held != 2*numberBytes {
+		t.Errorf("ping %d, receipt %d, pull %d bytes", small, held, pull)
+	}
 }
