@@ -77,6 +77,8 @@ func (n *Node) mayAdopt(g *group, from overlay.ID, m *Message) Reason {
 		return Full
 	case g.child(from) >= 0:
 		return 0
+	case n.sinksHere(g, m):
+		return Busy
 	case n.turnsAway(g, from, m):
 		return Full
 	case n.fullFor(g, from, detached) || int(n.held) >= n.allChildren():

@@ -18,6 +18,7 @@ type bargain struct {
 	oldAt  Standing
 	depth  int // of this node
 	most   int // the depth limit
+	borne  int // hops beyond it that room for many is worth
 	moving bool
 	credit float64 // what others would gain by the room that the joiner brings
 }
@@ -31,7 +32,7 @@ func (n *Node) bargain(g *group, from overlay.ID, m *Message) bargain {
 		rtt = n.at.RTT(m.Self.At)
 	}
 	b := bargain{from: from, self: *m.Self, was: m.Self.Delay, way: rtt/2 + hopCost,
-		depth: len(g.place.path), most: n.depthLimit(g), moving: m.Flags&Detached == 0}
+		depth: len(g.place.path), most: n.depthLimit(g), borne: n.tooDeepMost(g) - n.depthLimit(g), moving: m.Flags&Detached == 0}
 	b.now = n.delay(g) + b.way + wait(n.turn(g, &child{id: from, stand: *m.Self, rtt: rtt}))
 	if b.moving && len(m.Peers) > 0 {
 		b.old, b.oldAt = m.Peers[0], peerStand(m, 0)
@@ -77,7 +78,7 @@ func (b *bargain) change(c *child, delay time.Duration) float64 {
 func (b *bargain) fits(c *child) (below, there bool) {
 	most := b.most
 	if b.credit > 0 && c.stand.Height > 0 {
-		most++
+		most += b.borne
 	}
 	below = b.depth+2+int(c.stand.Height) <= most
 	there = b.old != "" && c.id != b.branch && b.oldAt.Weight != 0 && c.stand.Height <= b.self.Height

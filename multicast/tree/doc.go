@@ -75,7 +75,9 @@
 // like a new delay, and above it at once (crowd.go). Of whom nobody has said how many that
 // is, nobody is told: a region would ask its best node all at once. In a tree of more than a
 // hundred thousand each leaves out most of those that it could ask, so that they ask
-// different ones (share.go). Who said no is passed over for a while (asked.go).
+// different ones (share.go). Who said no is passed over for a while (asked.go). In one of more than
+// half a million somebody moves at every moment: there nobody relies on what the tree tells of its
+// size and of heights, and what is late or too deep is in more of a hurry (huge.go).
 //
 // # Edges
 //

@@ -281,7 +281,8 @@ func (n *Node) hand(g *group, l *line, ev *multicast.Event, a arrival) {
 //
 // What was pushed or published goes everywhere. What was sent after a join or
 // pulled from the parent is new below only. What a lazy link had is missing
-// above too, or would have come from there.
+// above too, or would have come from there. In a huge tree what came by an edge in the making, or by
+// one that is gone, is new below only.
 func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 	var room [childrenUsual]served
 	for _, c := range n.firstServed(g, room[:0]) {
@@ -289,7 +290,7 @@ func (n *Node) forward(g *group, ev *multicast.Event, a arrival) {
 			n.push(g, c.id, c.edge, ev, a)
 		}
 	}
-	up := a.via == multicast.ViaTree || a.via == multicast.ViaLazy
+	up := a.via == multicast.ViaTree && !g.fromAbove(a) || a.via == multicast.ViaLazy
 	if p := g.place; p.parent != "" && p.parent != a.from && up {
 		n.push(g, p.parent, p.edge, ev, a)
 	} else if p.parent != "" && !up {

@@ -59,6 +59,7 @@ type place struct {
 	stands   []Standing
 	rtt      time.Duration // to the parent
 	since    time.Duration
+	wavers   time.Duration // until then it may be sent down
 	said
 }
 

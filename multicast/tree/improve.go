@@ -80,7 +80,7 @@ func (n *Node) tuned(g *group, better bool) {
 		t.slow = g.slowOfLast()
 	case t.s != nil && t.s.hope && n.rng.IntN(2) == 0:
 	case hurried && n.astray(g): // soon again
-		t.slow = min(t.slow+1, searchAstray)
+		t.slow = min(t.slow+1, g.slowest())
 	default:
 		t.slow = min(t.slow+1, searchSlow)
 	}
@@ -130,7 +130,7 @@ func (n *Node) hurry(g *group) {
 	case n.last(g):
 		t.slow = g.slowOfLast()
 	case n.astray(g):
-		t.slow = min(t.slow, searchAstray)
+		t.slow = min(t.slow, g.slowest())
 	default:
 		return
 	}
@@ -238,6 +238,7 @@ type bar struct {
 	depth  int           // than it is now,
 	most   int           // and no deeper than this
 	height int           // of this node
+	unsure int           // levels that it may have more, if it goes deeper
 }
 
 // bar: a hop too many may cost some delay. Whoever hangs too deep has to come up, unless many
@@ -245,7 +246,7 @@ type bar struct {
 // for itself, while none of them would get a better one.
 func (n *Node) bar(g *group) bar {
 	d, height := n.delay(g), int(g.height())
-	b := bar{depth: len(g.place.path) + height, most: n.depthLimit(g), height: height}
+	b := bar{depth: len(g.place.path) + height, most: n.depthLimit(g), height: height, unsure: g.unsure()}
 	b.delay = d - max(gainLeast, d/gainPart)
 	b.less = b.delay
 	if over := b.depth - b.most; over > 0 {
@@ -261,6 +262,9 @@ func (n *Node) bar(g *group) bar {
 // passes reports whether that is so below a node at a depth, with a delay here.
 func (b *bar) passes(depth int, delay time.Duration) bool {
 	deep := depth + 1 + b.height
+	if deep > b.depth {
+		deep += b.unsure
+	}
 	return deep <= b.most && (delay < b.delay || deep < b.depth && delay < b.less)
 }
 

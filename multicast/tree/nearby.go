@@ -75,7 +75,7 @@ func nearer(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Comp
 // befriend remembers a member if it is nearer than one of those remembered.
 func (n *Node) befriend(g *group, m *candidate, key uint32) {
 	id, s := m.id, &m.stand
-	if id == n.self || !n.at.Known() || !s.At.Known() || s.At.Err > errTrusted {
+	if id == n.self || !n.at.Known() || !s.At.Known() || s.At.Err > errTrusted && !(g.huge() && m.rtt > 0) {
 		return
 	}
 	if below(s.Weight, g.weight()) {

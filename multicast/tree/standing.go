@@ -112,11 +112,14 @@ func (g *group) size() uint32 {
 }
 
 // depthLimit is how deep a tree of that many nodes may become by moving:
-// ⌈log of size to the base of children⌉ + 1.
+// ⌈log of size to the base of children⌉ + 1, of a huge one by what is sure of its size.
 func (n *Node) depthLimit(g *group) int {
 	limit, reach := 1, 1
-	for size := int(g.size()); reach < size; limit++ {
+	for size := g.sure(); reach < size; limit++ {
 		reach *= max(n.cfg.Children, 2)
+	}
+	if g.huge() {
+		limit += hugeMore
 	}
 	return limit
 }
@@ -140,7 +143,7 @@ func (n *Node) reckon(g *group) {
 		n.announce(g)
 	}
 	w, told, wait := g.weight(), p.told, loadWait
-	if outgrown(w, told.weight) {
+	if outgrown(w, told.weight) || n.deepens(g) {
 		wait = growthWait
 	}
 	if p.parent == "" || p.loadAt != 0 && (wait == loadWait || p.loadAt <= n.step.now+2*growthWait) {

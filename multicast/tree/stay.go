@@ -27,10 +27,10 @@ const (
 // poor reports whether a place to which a child was sent on is plainly worse than the one
 // that its parent wants back, or deeper than by the hop that may be borne. The depth of the place
 // that it was sent to first its parent has weighed: if that is too deep, so was the newcomer there,
-// and the swap lifts the heavier of the two.
+// and the swap lifts the heavier of the two. In a huge tree nobody goes there for that.
 func (n *Node) poor(g *group, ack *Message) bool {
 	s := &g.seek
-	if weighed := s.sent && len(s.tried) == 1; !weighed && n.farTooDeep(g, ack) {
+	if weighed := s.sent && len(s.tried) == 1 && !g.huge(); !weighed && n.farTooDeep(g, ack) {
 		return true
 	}
 	stands := standsOf(ack)
@@ -43,13 +43,17 @@ func (n *Node) poor(g *group, ack *Message) bool {
 }
 
 // farTooDeep reports whether whoever is deepest here would be too deep there by more than a hop,
-// and deeper than the deepest of all below the parent is now: while a tree grows, all are.
+// and deeper than the deepest of all below the parent is now: while a tree grows, all are. In a huge
+// one somebody always is, and what counts is that it is deeper than here.
 func (n *Node) farTooDeep(g *group, ack *Message) bool {
-	most, above := n.depthLimit(g)+1, g.place.stands
+	most, above, deep := n.tooDeepMost(g), g.place.stands, len(ack.Path)+int(g.height())
+	if g.huge() {
+		return deep > most && len(ack.Path) > len(g.place.path)
+	}
 	if k := len(above); k > 0 {
 		most = max(most, k-1+int(above[k-1].Height))
 	}
-	return len(ack.Path)+int(g.height()) > most
+	return deep > most
 }
 
 // stay tells the parent that there is no place to go to.

@@ -77,7 +77,7 @@ func (n *Node) weighed(g *group, from overlay.ID, m *Message) bool {
 		if at == 0 { // who comes stands better then than now
 			delay = min(m.Self.Delay, y.posts[at].Delay)
 		}
-		if at == 0 || !n.loops(m.Path) {
+		if (at == 0 || !n.loops(m.Path)) && !n.sinks(g, at, m) {
 			y.found = append(y.found, spot{from, delay + rtt/2 + hopCost + wait(n.likelyTurn(m.Self, g.weight()))})
 		}
 	}
@@ -100,6 +100,7 @@ func (n *Node) sayPlaces(g *group) {
 	m := n.load(g)
 	m.Flags = Confirm
 	if !g.seek.on && len(y.found) > 0 {
+		p.wavers = n.step.now + hugeWaver
 		m.Peers, m.Posts = make([]overlay.ID, 0, len(y.found)), make([]Standing, 0, len(y.found))
 		for _, f := range y.found {
 			m.Peers, m.Posts = append(m.Peers, f.id), append(m.Posts, Standing{Delay: f.delay})
