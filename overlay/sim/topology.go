@@ -246,12 +246,12 @@ func (t *Topology) up(domain, router int) time.Duration {
 	return t.stubs[domain].at(router, g.router) + g.delay
 }
 
-// Route returns the links on the shortest path between two places, in order:
+// AppendRoute appends to links those on the shortest path between two places, in order:
 // first and last the LANs.
-func (t *Topology) Route(from, to uint64) []Link {
+func (t *Topology) AppendRoute(links []Link, from, to uint64) []Link {
 	d, a := t.stub(from)
 	e, b := t.stub(to)
-	links := []Link{{End, number(d, a), lanDelay}}
+	links = append(links, Link{End, number(d, a), lanDelay})
 	if d == e {
 		links = t.stubs[d].path(links, a, b, number(d, 0))
 	} else {

@@ -64,11 +64,11 @@ func TestTransitStubRoutes(t *testing.T) {
 		exists[sim.Link{From: l.To, To: l.From, Delay: l.Delay}] = true
 	}
 	const from = 12345
-	home := topo.Route(from, 1)[0].To
+	home := topo.AppendRoute(nil, from, 1)[0].To
 	far := shortest(topo, home)
 	near := 0
 	for place := range uint64(3000) {
-		route := topo.Route(from, place)
+		route := topo.AppendRoute(nil, from, place)
 		var sum time.Duration
 		at := sim.End
 		for i, l := range route {

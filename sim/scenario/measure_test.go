@@ -162,8 +162,11 @@ func TestStress(t *testing.T) {
 	s := newStress(topology, 3)
 	s.carry(w, 0, 1)
 	s.carry(w, 1, 0)
-	way := topology.Route(11, 22)
+	way := topology.AppendRoute(nil, 11, 22)
 	loaded, mean := s.counts()
+	if garbage := testing.AllocsPerRun(100, func() { s.carry(w, 1, 0) }); garbage > 0 {
+		t.Errorf("a message that is counted leaves %v pieces of garbage", garbage)
+	}
 	if len(loaded) != len(way) || loaded.quantile(0) != 2 || loaded.max() != 2 {
 		t.Errorf("twice %d links: %v", len(way), loaded)
 	}
