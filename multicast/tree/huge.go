@@ -15,8 +15,8 @@ package tree
 //     who would be. Whoever is sent to a place looks again when it is there, and who has one is taken in
 //     nowhere where it would be too deep. That somebody has come to hang at the limit, or nearly, is told
 //     at once. Several that were sent down within a second, each by a hop, took each other two hops too deep.
-//     Who moves by its own choice reckons with that level only if there are many below it: where all did,
-//     the mean delay was a hundredth higher.
+//     Who moves deeper by its own choice reckons with that level, too: where only those with three below them
+//     did, some of a million hung at eight.
 //   - An event by an edge in the making, or one that is gone, is passed on downwards only. It comes from
 //     above, and is on its way to the parent, too: upwards it came to some two hops from the top by six.
 //   - Whose place is plainly bad searches on every few seconds. They found a place in nearly every search,
@@ -30,7 +30,6 @@ const (
 	hugeMore   = 1       // hops more
 	hugeAstray = 4       // searchAstray
 	hugeWaver  = 3 * askWait
-	hugeHigh   = 3 // levels below, from which on who moves deeper by its own choice reckons with one more
 )
 
 func (g *group) huge() bool { return g.size() > hugeFrom }
@@ -66,13 +65,12 @@ func (n *Node) sinks(g *group, at int, offer *Message) bool {
 	if at == 0 {
 		depth = len(g.place.path) + 1
 	}
-	return g.huge() && depth+int(g.height())+g.unsure(1) > n.tooDeepMost(g)
+	return g.huge() && depth+int(g.height())+g.unsure() > n.tooDeepMost(g)
 }
 
-// unsure is how many levels there may be below a node beside those that it knows of, if these are so many or more: each
-// takes a while to tell it on.
-func (g *group) unsure(high uint8) int {
-	if g.huge() && g.height() >= high {
+// unsure is how many levels there may be below a node beside those that it knows of: each takes a while to tell it on.
+func (g *group) unsure() int {
+	if g.huge() && g.height() > 0 {
 		return 1
 	}
 	return 0

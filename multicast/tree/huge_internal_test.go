@@ -181,7 +181,7 @@ func TestWhoIsSentDownLooksOnceMore(t *testing.T) {
 	}
 }
 
-// Whoever has many levels below it reckons with one more where it would hang deeper than now, and not where it comes up
+// Whoever has somebody below it reckons with a level more where it would hang deeper than now, and not where it comes up
 // or stays as deep.
 func TestWhoMovesDeeperReckonsWithALevelMore(t *testing.T) {
 	for _, c := range []struct {
@@ -191,10 +191,10 @@ func TestWhoMovesDeeperReckonsWithALevelMore(t *testing.T) {
 		to     int // the depth of the parent that it would have
 		passes bool
 	}{
-		{1_000_000, 2, 3, 2, true}, {1_000_000, 2, 3, 3, false}, // with three below it, and perhaps four: 8
-		{1_000_000, 2, 2, 4, true}, {1_000_000, 2, 2, 5, false},
-		{1_000_000, 4, 3, 3, true}, // 7, which is the limit, and as deep as now
-		{100_000, 2, 3, 2, true},   // 6, which is the limit
+		{1_000_000, 4, 2, 3, true}, {1_000_000, 4, 2, 4, false}, {1_000_000, 4, 1, 4, true},
+		{1_000_000, 4, 1, 5, false}, {1_000_000, 4, 0, 6, true},
+		{1_000_000, 6, 1, 5, true},                         // 7, which is the limit, and as deep as now
+		{100_000, 4, 1, 4, true}, {100_000, 4, 2, 3, true}, // as deep as 6, which is the limit
 	} {
 		n, g := hanging(c.size, c.depth, uint8(c.below-1))
 		if c.below == 0 {

@@ -246,7 +246,7 @@ type bar struct {
 // for itself, while none of them would get a better one.
 func (n *Node) bar(g *group) bar {
 	d, height := n.delay(g), int(g.height())
-	b := bar{depth: len(g.place.path) + height, most: n.depthLimit(g), height: height, unsure: g.unsure(hugeHigh)}
+	b := bar{depth: len(g.place.path) + height, most: n.depthLimit(g), height: height, unsure: g.unsure()}
 	b.delay = d - max(gainLeast, d/gainPart)
 	b.less = b.delay
 	if over := b.depth - b.most; over > 0 {
