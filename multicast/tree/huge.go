@@ -16,7 +16,7 @@ package tree
 //     nowhere where it would be too deep. That somebody has come to hang at the limit, or nearly, is told
 //     at once. Several that were sent down within a second, each by a hop, took each other two hops too deep.
 //     Who moves deeper by its own choice reckons with that level, too: where only those with three below them
-//     did, some of a million hung at eight.
+//     did, some of a million had news by eight hops.
 //   - An event by an edge in the making, or one that is gone, is passed on downwards only. It comes from
 //     above, and is on its way to the parent, too: upwards it came to some two hops from the top by six.
 //   - Whose place is plainly bad searches on every few seconds. They found a place in nearly every search,
