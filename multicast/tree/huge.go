@@ -3,7 +3,8 @@ package tree
 // In a tree of a million somebody moves at every moment, and what the tree tells of itself is never
 // all true: who moved is counted at both places for a second, so that the size told is up to twice the
 // true one, and heights are those of seconds ago. Smaller trees come to rest and then it is true: they are
-// left alone by these rules, each of which was seen to be needed in a scaled-down network of Scribe's shape.
+// left alone by these rules. What they are for was seen in whole trees of a million and in a small network of
+// Scribe's shape; they were not all tried one by one.
 //
 //   - How deep the tree may become follows from no more than a quarter of the size told, and is a hop more
 //     than elsewhere: by the size told a tree that needs five hops took itself for one of six, now and then,

@@ -19,7 +19,7 @@ func newStress(t *oversim.Topology, nodes int) *stress {
 }
 
 // carry counts one message. It leaves no garbage: an item of a million nodes is two million
-// ways, and where each was a list of its own they were a gigabyte and a half.
+// ways, and each left several pieces where it was a list of its own.
 func (s *stress) carry(w *world, from, to int32) {
 	s.lans[from]++
 	s.lans[to]++
