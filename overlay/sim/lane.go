@@ -51,7 +51,8 @@ type lane[M any] struct {
 	late   []unfinished // what no lane can do by itself, begun in this window
 	read   uint64       // of nothing: what readAhead read
 	near   []near       // of who was asked last for those nearest to a key,
-	ids    []overlay.ID // and what was answered
+	ids    []overlay.ID // what was answered,
+	next   int          // and whom of those the asker is likely to name next
 	_      [64]byte     // nobody else's cache line
 }
 

@@ -211,21 +211,39 @@ func (e *Endpoint[M]) Closest(key overlay.Key, n int) []overlay.ID {
 	e.net.settle()
 	l := e.net.laneOf(e.node)
 	l.near = e.net.closest(l.near[:0], e.node, front(key), n)
-	l.ids = l.ids[:0]
+	l.ids, l.next = l.ids[:0], 0
 	for _, c := range l.near {
 		l.ids = append(l.ids, e.net.nodes[c.node].id)
 	}
-	e.Ahead(len(l.ids), func(k int) overlay.ID { return l.ids[k] }) // whoever asked asks more about them
+	if e.net.cfg.Lanes.Ahead { // whoever asked asks more about them
+		for _, c := range l.near {
+			l.read += e.net.nodes[c.node].place + e.net.glanceLinks(e.node, c.node)
+		}
+	}
 	return l.ids
 }
 
 // RTT implements overlay.Router: connected peers are measured, the others not.
 func (e *Endpoint[M]) RTT(peer overlay.ID) (time.Duration, bool) {
-	p, ok := e.net.index(peer)
+	p, ok := e.net.laneOf(e.node).answered(peer)
+	if !ok {
+		p, ok = e.net.index(peer)
+	}
 	if !ok || !e.net.connected(e.node, p) {
 		return 0, false
 	}
 	return e.net.rtt(e.node, p), true
+}
+
+// answered returns the number of the next of those that Closest named last in this lane, if it
+// is the one meant: mostly all of them are asked about, in turn.
+func (l *lane[M]) answered(id overlay.ID) (int32, bool) {
+	if k := l.next; k < len(l.ids) && l.ids[k] == id {
+		l.next++
+		return l.near[k].node, true
+	}
+	l.next = len(l.ids)
+	return 0, false
 }
 
 // Lookup seeks the nodes nearest to key and calls done with those that

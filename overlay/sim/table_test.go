@@ -89,6 +89,30 @@ func TestClosestIsSortedAndWithoutSelf(t *testing.T) {
 	}
 }
 
+// What is measured of a peer is the same whether it was just named or not, and whoever asked
+// for names meanwhile.
+func TestRTTOfThoseJustNamed(t *testing.T) {
+	far := func(from, to, _ uint64) time.Duration {
+		return time.Duration(1 + (from^to)%1000*uint64(time.Microsecond))
+	}
+	ids := names(200)
+	w := newWorld(sim.Config[note]{Latency: far}, plain, ids...)
+	for i, id := range ids[:20] {
+		net := w.toys[id].net
+		near := slices.Clone(net.Closest(key(i), 30))
+		rtts := map[overlay.ID]time.Duration{}
+		for _, p := range near { // in turn, as they were named
+			rtts[p], _ = net.RTT(p)
+		}
+		w.toys[ids[i+20]].net.Closest(key(i+20), 30)
+		for _, p := range slices.Backward(near) {
+			if d, ok := net.RTT(p); !ok || d != rtts[p] {
+				t.Fatalf("%s measures %v to %s, and %v when it was just named", id, d, p, rtts[p])
+			}
+		}
+	}
+}
+
 func TestLookup(t *testing.T) {
 	for _, joined := range []bool{false, true} {
 		ids := names(500)
