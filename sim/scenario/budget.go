@@ -1,7 +1,5 @@
 package scenario
 
-import "runtime/debug"
-
 // What a run holds until items go out, with room for garbage: a node with its routing
 // table, and beside it each membership. Measured over a million nodes of one feed (static:
 // 10.6 KB each once the tree has settled, 11.4 while items go out, and some 3 of holes that nothing
@@ -35,30 +33,3 @@ func (s Scenario) Needs(cfg Config) string {
 }
 
 const worthSaying = 1 << 30
-
-// Looking for garbage takes a fifth of a run where little of it is let to pile up. It
-// may pile up to lazyGC percent of what is held; where memory is plenty, to twice what
-// a run holds, else to that, and then nobody looks before it has: the runtime does so every
-// two minutes, and each time of a million nodes takes a quarter of one.
-const (
-	lazyGC    = 400
-	leastHeap = 512 << 20
-)
-
-// collect prepares the memory of a run that holds so much: it sets how much garbage may pile
-// up and returns what undoes it.
-func collect(holds, has uint64) (undo func()) {
-	most, percent := holds, -1
-	if 2*holds < has/2 {
-		most, percent = 2*holds, lazyGC
-	}
-	if most >= leastHeap {
-		largePages(most)
-	}
-	limit := debug.SetMemoryLimit(int64(max(most, leastHeap)))
-	before := debug.SetGCPercent(percent)
-	return func() {
-		debug.SetGCPercent(before)
-		debug.SetMemoryLimit(limit)
-	}
-}

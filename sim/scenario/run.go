@@ -14,6 +14,7 @@ type run struct {
 	cfg      Config
 	latency  latency
 	progress Progress
+	heap     garbage
 	began    time.Time
 	result   Result
 

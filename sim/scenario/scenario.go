@@ -160,12 +160,13 @@ func (s Scenario) Run(ctx context.Context, cfg Config, progress Progress) (Resul
 	if err := s.check(&cfg); err != nil {
 		return Result{}, err
 	}
+	var heap garbage
 	if has, known := available(); known && s.memory != nil {
 		holds := s.memory(cfg)
 		if needs := summit(holds); needs > has {
 			return Result{}, MemoryError{Needs: needs, Has: has}
 		}
-		defer collect(holds, has)()
+		defer heap.collect(holds, has)()
 	}
 	latency, err := readLatency(cfg)
 	if err != nil {
@@ -175,7 +176,7 @@ func (s Scenario) Run(ctx context.Context, cfg Config, progress Progress) (Resul
 		progress = func(string, float64) {}
 	}
 	r := &run{
-		ctx: ctx, cfg: cfg, latency: latency, progress: progress, began: time.Now(),
+		ctx: ctx, cfg: cfg, latency: latency, progress: progress, began: time.Now(), heap: heap,
 		result: Result{
 			Scenario: s.Name, About: s.About, Nodes: cfg.Nodes, Seed: cfg.Seed, Latency: latency.name,
 			Broken: cfg.Broken, Measures: map[string]float64{},

@@ -206,6 +206,7 @@ func (w *world) advance(stage string, until time.Duration) error {
 			return err
 		}
 		w.Run(min(w.Now()+looks, until))
+		w.run.heap.tend()
 	}
 	return nil
 }
