@@ -219,8 +219,8 @@ func (g *group) movedSince(moves uint32) (hs []multicast.Stamp) {
 	return hs
 }
 
-// heard lists the heads that neighbours claim and that are being asked for.
-func (g *group) heard() (claims []multicast.Stamp) {
+// heard appends to claims the heads that neighbours claim and that are being asked for.
+func (g *group) heard(claims []multicast.Stamp) []multicast.Stamp {
 	for _, l := range g.lines {
 		if l.recovery.claimAt != 0 {
 			claims = append(claims, *l.recovery.claim)

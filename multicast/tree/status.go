@@ -1,10 +1,6 @@
 package tree
 
-import (
-	"slices"
-
-	"github.com/feedtree/feedtree/multicast"
-)
+import "github.com/feedtree/feedtree/multicast"
 
 // Groups lists the groups this node serves, in the order it came to them.
 func (n *Node) Groups() []multicast.Group {
@@ -17,11 +13,21 @@ func (n *Node) Groups() []multicast.Group {
 
 // Status describes one group; false if this node does not serve it.
 func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
+	var st GroupStatus
+	ok := n.StatusInto(&st, id)
+	return st, ok
+}
+
+// StatusInto is Status for who asks many nodes, one after the other: it overwrites the lists that
+// st has, where they are long enough, and leaves no garbage.
+func (n *Node) StatusInto(st *GroupStatus, id multicast.Group) bool {
+	lists := *st
+	*st = GroupStatus{Group: id}
 	g := n.find(id)
 	if g == nil {
-		return GroupStatus{Group: id}, false
+		return false
 	}
-	st := GroupStatus{
+	*st = GroupStatus{
 		Group:    id,
 		Member:   g.member,
 		Root:     g.place.top,
@@ -29,17 +35,18 @@ func (n *Node) Status(id multicast.Group) (GroupStatus, bool) {
 		Attached: g.place.attached,
 		Apart:    g.apart,
 		Parent:   g.place.parent,
-		Lazy:     g.beside(nil),
-		Path:     slices.Clone(g.place.path),
-		Heads:    g.heads(),
-		Heard:    g.heard(),
+		Children: lists.Children[:0],
+		Lazy:     g.beside(lists.Lazy[:0]),
+		Path:     append(lists.Path[:0], g.place.path...),
+		Heads:    append(lists.Heads[:0], g.heads()...),
+		Heard:    g.heard(lists.Heard[:0]),
 		Buffered: len(g.buffer.kept),
 		Size:     int(g.size()),
 	}
 	for _, c := range g.links.children {
 		st.Children = append(st.Children, c.id)
 	}
-	return st, true
+	return true
 }
 
 // Counters returns what the node counted so far.

@@ -97,7 +97,8 @@ type shape struct {
 // shape looks at every node and feed.
 func (w *world) shape() shape {
 	s := shape{children: make([]uint32, len(w.ids)), neighbours: make([]uint32, len(w.ids)), apart: make([]uint32, len(w.ids))}
-	peers := map[string]bool{} // one for all, who may be a million
+	var st tree.GroupStatus // one for all, who may be a million
+	peers := map[string]bool{}
 	for i := range w.ids {
 		n := w.Node(w.ids[i])
 		if n == nil {
@@ -105,7 +106,7 @@ func (w *world) shape() shape {
 		}
 		clear(peers)
 		for _, g := range n.Groups() {
-			st, _ := n.Status(g)
+			n.StatusInto(&st, g)
 			s.children[i] += uint32(len(st.Children))
 			s.childrenGroup = max(s.childrenGroup, len(st.Children))
 			if st.Root && g == w.feeds[0].group {
@@ -117,14 +118,14 @@ func (w *world) shape() shape {
 			case st.Member && !st.Attached:
 				s.detached++
 			}
-			meet(peers, st)
+			meet(peers, &st)
 		}
 		s.neighbours[i] = uint32(len(peers))
 	}
 	return s
 }
 
-func meet(peers map[string]bool, st tree.GroupStatus) {
+func meet(peers map[string]bool, st *tree.GroupStatus) {
 	if st.Parent != "" {
 		peers[string(st.Parent)] = true
 	}
