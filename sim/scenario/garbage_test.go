@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 func TestMayPileUp(t *testing.T) {
@@ -28,11 +29,6 @@ func TestMayPileUp(t *testing.T) {
 // A run that takes most of the memory looks for garbage when that is full, and from then on
 // when what lives has grown; one that has plenty goes by what lives all the time.
 func TestGarbageOnceMemoryIsFull(t *testing.T) {
-	percent := func() int {
-		p := debug.SetGCPercent(100)
-		debug.SetGCPercent(p)
-		return p
-	}
 	before, limit := percent(), debug.SetMemoryLimit(-1)
 
 	var tight, plenty garbage
@@ -62,4 +58,33 @@ func TestGarbageOnceMemoryIsFull(t *testing.T) {
 	if p, l := percent(), debug.SetMemoryLimit(-1); p != before || l != limit {
 		t.Errorf("afterwards %d %% may pile up, and the limit is %d; it was %d %%, %d", p, l, before, limit)
 	}
+}
+
+// While a world runs, its garbage is tended.
+func TestWorldTendsItsGarbage(t *testing.T) {
+	cfg := Config{Nodes: minNodes, Latency: "matrix"}
+	l, err := readLatency(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{ctx: t.Context(), cfg: cfg, latency: l, progress: func(string, float64) {}}
+	w, err := r.newWorld(cfg.Nodes, time.Minute, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.heap.collect(leastHeap, leastHeap)()
+	runtime.GC()
+	if err := w.advance("warm-up", w.Now()+looks); err != nil {
+		t.Fatal(err)
+	}
+	if p := percent(); p < pilesLeast {
+		t.Errorf("memory was full, and %d %% may pile up still", p)
+	}
+}
+
+// percent is how much garbage may pile up now.
+func percent() int {
+	p := debug.SetGCPercent(100)
+	debug.SetGCPercent(p)
+	return p
 }
