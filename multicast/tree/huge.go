@@ -9,15 +9,15 @@ package tree
 //   - How deep the tree may become follows from no more than a quarter of the size told, and is a hop more
 //     than elsewhere: by the size told a tree that needs five hops took itself for one of six, now and then,
 //     and where nobody may use a hop more than needed nodes seek depth, and give up delay for it.
-//   - That depth is not exceeded: no hop more is borne, and a child that is sent away goes no deeper than it
+//   - Nobody chooses to exceed that depth: no hop more is borne, and a child that is sent away goes no deeper than it
 //     hangs because somebody else does (farTooDeep), for there always is one.
 //   - A child that measures where it could go leaves out where those below it would come to be too deep,
 //     by what it knows of them itself and a level more; until it is told to go, or not, it takes in nobody
 //     who would be. Whoever is sent to a place looks again when it is there, and who has one is taken in
 //     nowhere where it would be too deep. That somebody has come to hang at the limit, or nearly, is told
 //     at once. Several that were sent down within a second, each by a hop, took each other two hops too deep.
-//     Who moves deeper by its own choice reckons with that level, too: where only those with three below them
-//     did, some of a million had news by eight hops.
+//     Who moves deeper by its own choice reckons with that level, too. All the same some of a million had
+//     news by eight hops for a while, one more than the limit, and by seven a few seconds later.
 //   - An event by an edge in the making, or one that is gone, is passed on downwards only. It comes from
 //     above, and is on its way to the parent, too: upwards it came to some two hops from the top by six.
 //   - Whose place is plainly bad searches on every few seconds. They found a place in nearly every search,
