@@ -58,6 +58,9 @@ func (n *Node) acquaint(g *group) {
 		if !ok || d <= 0 {
 			continue
 		}
+		if len(near) == nearMost && d > near[nearMost-1].way { // as most are
+			continue
+		}
 		c := nearby{id: id, way: d, exact: true}
 		at, _ := slices.BinarySearchFunc(near, c, nearer)
 		if at < nearMost {
@@ -69,8 +72,14 @@ func (n *Node) acquaint(g *group) {
 	g.tune.near = append(make([]nearby, 0, nearMost), near...)
 }
 
-// nearer orders the nearest first.
-func nearer(a, b nearby) int { return cmp.Or(cmp.Compare(a.way, b.way), cmp.Compare(a.id, b.id)) }
+// nearer orders the nearest first. IDs, which are elsewhere in memory, are looked at only
+// where they decide.
+func nearer(a, b nearby) int {
+	if a.way != b.way {
+		return cmp.Compare(a.way, b.way)
+	}
+	return cmp.Compare(a.id, b.id)
+}
 
 // befriend remembers a member if it is nearer than one of those remembered.
 func (n *Node) befriend(g *group, m *candidate, key uint32) {

@@ -17,7 +17,12 @@ type item struct {
 
 func (a item) before(b item) bool { return a.at < b.at || a.at == b.at && a.tie < b.tie }
 
-func (a item) compare(b item) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.tie, b.tie)) }
+func (a item) compare(b item) int {
+	if a.at != b.at {
+		return cmp.Compare(a.at, b.at)
+	}
+	return cmp.Compare(a.tie, b.tie)
+}
 
 // A slice of time is what the agenda sorts at once.
 const (
