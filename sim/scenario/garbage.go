@@ -71,15 +71,16 @@ func (g *garbage) tend() {
 }
 
 const (
-	guard      = 103 // the limit from then on, in percent of what a run takes: the runtime keeps three of them free
+	guard      = 102 // the limit from then on, in percent of what a run takes: the runtime keeps three of them free
+	pilesPart  = 45  // of what is left, in percent
 	pilesLeast = 5
 )
 
-// mayPileUp is how much garbage may pile up beside what lives, in percent of it: half of what
-// is left. The other half is what comes while it is looked for, and holes that nothing fits into.
+// mayPileUp is how much garbage may pile up beside what lives, in percent of it: less than half of
+// what is left. The rest is what comes while it is looked for, and holes that nothing fits into.
 func mayPileUp(live, holds uint64) int {
 	if live == 0 || live >= holds {
 		return pilesLeast
 	}
-	return max(pilesLeast, int(50*(holds-live)/live))
+	return max(pilesLeast, int(pilesPart*(holds-live)/live))
 }

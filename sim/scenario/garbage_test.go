@@ -13,9 +13,9 @@ func TestMayPileUp(t *testing.T) {
 		live, holds uint64
 		percent     int
 	}{
-		{8 * gb, 16 * gb, 50},
-		{4 * gb, 16 * gb, 150},
-		{12 * gb, 16 * gb, 16},
+		{8 * gb, 16 * gb, 45},
+		{4 * gb, 16 * gb, 135},
+		{12 * gb, 16 * gb, 15},
 		{15 * gb, 16 * gb, pilesLeast},
 		{17 * gb, 16 * gb, pilesLeast}, // more than was thought
 		{0, 16 * gb, pilesLeast},       // nobody has looked
