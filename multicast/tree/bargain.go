@@ -60,7 +60,7 @@ func (b *bargain) hope() float64 {
 	if !b.moving { // it is not measured
 		gain = 0
 	}
-	return gain/2 - b.least()
+	return float64(gain/2) - b.least()
 }
 
 // change is how the sum of delays changes if a child goes where it has a delay.
@@ -69,7 +69,8 @@ func (b *bargain) change(c *child, delay time.Duration) float64 {
 	if c.id == b.branch {
 		weight -= min(weight-1, b.self.Weight)
 	}
-	return (float64(b.self.Weight)*float64(b.now-b.was)+float64(weight)*float64(delay-c.stand.Delay))/float64(time.Microsecond) - b.credit
+	own, theirs := float64(b.self.Weight)*float64(b.now-b.was), float64(weight)*float64(delay-c.stand.Delay)
+	return (float64(own)+float64(theirs))/float64(time.Microsecond) - b.credit
 }
 
 // fits reports whether a child is not too deep in one of the two places that a joiner

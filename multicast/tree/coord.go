@@ -37,7 +37,7 @@ func (c Coord) RTT(o Coord) time.Duration {
 	var sum float64
 	for i := range c.At {
 		d := float64(c.At[i]) - float64(o.At[i])
-		sum += d * d
+		sum += float64(d * d)
 	}
 	return time.Duration(math.Sqrt(sum)+float64(c.Height)+float64(o.Height)) * time.Microsecond
 }
@@ -141,31 +141,36 @@ func (p *position) move(c afloat) {
 	p.Height, p.Err = int32(c.height), int32(c.err)
 }
 
-// fit moves the coordinate a little towards where one measurement wants it.
+// fit moves the coordinate a little towards where one measurement wants it. As everywhere in
+// this package products are made float64 before they are added: else some processors add them
+// without rounding them (Go's specification, on floating-point operators), and what a seed
+// gives is another run there.
 func (c *afloat) fit(s *sample, rng *rand.Rand) {
 	w, x := c.w-float64(s.to.At[0]), c.x-float64(s.to.At[1])
 	y, z := c.y-float64(s.to.At[2]), c.z-float64(s.to.At[3])
-	length := math.Sqrt(w*w + x*x + y*y + z*z)
+	length := math.Sqrt(float64(w*w) + float64(x*x) + float64(y*y) + float64(z*z))
 	measured := float64(s.rtt)
 	guess := math.Trunc(length + c.height + float64(s.to.Height)) // as RTT has it
-	own, other := c.err*c.err, float64(s.to.Err)*float64(s.to.Err)
+	own, other := float64(c.err*c.err), float64(float64(s.to.Err)*float64(s.to.Err))
 	weight := own / (own + other)
+	gain := float64(vivaldiGain * weight)
 	off := math.Abs(guess-measured) / measured * 1000
-	e := off*vivaldiGain*weight + c.err*(1-vivaldiGain*weight)
+	e := float64(off*vivaldiGain*weight) + float64(c.err*(1-gain))
 	c.err = math.Trunc(bounded(e, errLeast, errNew))
-	c.pushAway(w, x, y, z, length, vivaldiGain*weight*(measured-guess), rng)
+	c.pushAway(w, x, y, z, length, gain*(measured-guess), rng)
 }
 
 // pushAway moves the coordinate by force along the way from another one, in a
 // random direction if the two coincide.
 func (c *afloat) pushAway(w, x, y, z, length, force float64, rng *rand.Rand) {
 	if length < 1 {
-		w, x, y, z = rng.Float64()-0.5, rng.Float64()-0.5, rng.Float64()-0.5, rng.Float64()-0.5
-		length = max(math.Sqrt(w*w+x*x+y*y+z*z), 1e-9)
+		w, x = float64(rng.Float64())-0.5, float64(rng.Float64())-0.5
+		y, z = float64(rng.Float64())-0.5, float64(rng.Float64())-0.5
+		length = max(math.Sqrt(float64(w*w)+float64(x*x)+float64(y*y)+float64(z*z)), 1e-9)
 	}
 	c.w, c.x = micros(c.w+force*w/length), micros(c.x+force*x/length)
 	c.y, c.z = micros(c.y+force*y/length), micros(c.z+force*z/length)
-	c.height = max(micros(c.height+force*vivaldiUp), 100)
+	c.height = max(micros(c.height+float64(force*vivaldiUp)), 100)
 }
 
 // micros are whole ones, and no more than a coordinate may have.

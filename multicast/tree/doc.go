@@ -7,7 +7,7 @@
 // [Outbox]; [Node.Deadline] says when the node next wants a [Tick]. There is no
 // clock, goroutine, lock or I/O here, and the only randomness is the generator
 // given to [New]: package multicast/live runs a Node over libp2p, overlay/sim
-// runs a million of them, and the same seed gives the same run.
+// runs a million of them, and the same seed gives the same run, on every processor.
 //
 // # The tree
 //

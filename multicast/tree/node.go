@@ -259,7 +259,8 @@ func (n *Node) notice(no Notice) { n.step.out.Notices = append(n.step.out.Notice
 
 // jitter spreads d over d·(1±part).
 func (n *Node) jitter(d time.Duration, part float64) time.Duration {
-	return time.Duration(float64(d) * (1 + part*(2*n.rng.Float64()-1)))
+	draw := float64(n.rng.Float64())
+	return time.Duration(float64(d) * (1 + float64(part*(2*draw-1))))
 }
 
 // receive hands a message to what it is about. Messages about groups this

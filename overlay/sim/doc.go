@@ -46,7 +46,7 @@
 //  1. Same configuration, same calls: same [Net.Hash], which covers time, from,
 //     to, kind and size of every event. It depends neither on the order in
 //     which nodes were added at one instant nor on how a run is cut into calls,
-//     nor on the lanes.
+//     nor on the lanes, nor on the processor if hosts compute the same on all.
 //  2. Messages of an ordered pair arrive in the order sent, unless reordering
 //     is on. At equal times the order of different nodes' events is drawn from
 //     the seed.

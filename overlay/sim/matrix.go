@@ -78,7 +78,7 @@ func SmallMatrix() [][]time.Duration {
 	for i := range table {
 		table[i] = make([]time.Duration, len(cities))
 		for j := range i {
-			way := 1.2 + 1.2*unit(mix(uint64(i), uint64(j)))
+			way := 1.2 + float64(1.2*unit(mix(uint64(i), uint64(j))))
 			d := time.Duration((0.5 + way*greatCircle(cities[i], cities[j])/glass) * float64(time.Millisecond))
 			table[i][j], table[j][i] = d, d
 		}
@@ -89,7 +89,7 @@ func SmallMatrix() [][]time.Duration {
 // greatCircle is the distance of two spots on Earth in km.
 func greatCircle(a, b [2]float64) float64 {
 	const degree, radius = math.Pi / 180, 6371
-	hav := func(x float64) float64 { s := math.Sin(x * degree / 2); return s * s }
-	h := hav(a[0]-b[0]) + math.Cos(a[0]*degree)*math.Cos(b[0]*degree)*hav(a[1]-b[1])
+	hav := func(x float64) float64 { s := math.Sin(x * degree / 2); return float64(s * s) }
+	h := hav(a[0]-b[0]) + float64(math.Cos(a[0]*degree)*math.Cos(b[0]*degree)*hav(a[1]-b[1]))
 	return 2 * radius * math.Asin(math.Sqrt(min(h, 1)))
 }

@@ -69,7 +69,7 @@ func (a spot) to(b spot) float64 { return math.Hypot(a.x-b.x, a.y-b.y) }
 // around draws a spot on the disc around a.
 func (a spot) around(radius float64, draws *uint64) spot {
 	r, phi := radius*math.Sqrt(unit(next(draws))), 2*math.Pi*unit(next(draws))
-	return spot{a.x + r*math.Cos(phi), a.y + r*math.Sin(phi)}
+	return spot{a.x + float64(r*math.Cos(phi)), a.y + float64(r*math.Sin(phi))}
 }
 
 // NewTransitStub makes the network that follows from a seed.

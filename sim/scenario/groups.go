@@ -26,7 +26,7 @@ var groups = Scenario{
 func zipfSizes(nodes int) []int {
 	sizes := make([]int, min(int(math.Ceil(1500*math.Pow(float64(nodes)/100_000, 0.8))), 1500))
 	for i := range sizes {
-		sizes[i] = max(int(float64(nodes)*math.Pow(float64(i+1), -1.25)+0.5), 11)
+		sizes[i] = max(int(float64(float64(nodes)*math.Pow(float64(i+1), -1.25))+0.5), 11)
 	}
 	return sizes
 }
